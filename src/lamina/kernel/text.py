@@ -1,0 +1,28 @@
+"""What the house asks of a text: can it be stored, what identifies it, what makes two texts the same."""
+
+import hashlib
+import re
+import unicodedata
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def unstorable(text: str) -> str | None:
+    """Why the text cannot be stored exactly on every engine, as a phrase; None when it can."""
+    if "\x00" in text:
+        return "contains a NUL character"
+    if not text.isascii() and _SURROGATE.search(text):
+        return "contains a lone surrogate"
+    return None
+
+
+def content_hash(text: str) -> bytes:
+    """The SHA-256 of the text in UTF-8, 32 bytes; raises UnicodeEncodeError for a lone surrogate."""
+    return hashlib.sha256(text.encode()).digest()
+
+
+def normalise(text: str) -> str:
+    """The text as duplicates are compared: compatibility forms, case and white space folded; idempotent."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    # Folding case can leave characters that compose or decompose again, hence the second pass.
+    return " ".join(unicodedata.normalize("NFKC", folded).casefold().split())
