@@ -1,0 +1,103 @@
+"""The default embedder: a table of token vectors that ships with the package and needs no network.
+
+Not for understanding word order: a text's vector is the weighted sum of its tokens' vectors.
+"""
+
+import json
+from collections.abc import Sequence
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import Final
+
+import anyio.to_thread
+import numpy as np
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+
+from lamina.embedding.types import Purpose
+
+MAX_CHARACTERS: Final = 32_768
+"""Text beyond this many characters is not read: a vector of so much text says nothing about its tail."""
+
+_INLINE_TEXTS: Final = 8
+_INLINE_CHARACTERS: Final = 4_000
+_TEXTS_PER_STEP: Final = 512
+
+
+class StaticEmbedder:
+    """Embeds text with the token table in `lamina/embedding/data`, or in another folder of the same layout.
+
+    The layout is `model.json` (name), `tokenizer.json`, `vectors.npy` (int8, one row per token) and
+    `scales.npy` (one row for documents, one for queries: what a token's int8 row is multiplied by).
+    Raises FileNotFoundError when a file is missing and ValueError when the files do not belong together.
+    """
+
+    def __init__(self, folder: Traversable | None = None) -> None:
+        source = files("lamina.embedding") / "data" if folder is None else folder
+        self._name = str(json.loads((source / "model.json").read_text(encoding="utf-8"))["name"])
+        self._tokenizer = Tokenizer.from_buffer((source / "tokenizer.json").read_bytes())
+        self._tokenizer.no_truncation()
+        self._tokenizer.no_padding()
+        with (source / "vectors.npy").open("rb") as file:
+            self._vectors: NDArray[np.int8] = np.load(file, allow_pickle=False)
+        with (source / "scales.npy").open("rb") as file:
+            scales = np.load(file, allow_pickle=False).astype(np.float32)
+        tokens = self._tokenizer.get_vocab_size()
+        if self._vectors.shape[0] != tokens or scales.shape != (2, tokens):
+            raise ValueError(f"The files in {source} do not belong to one model.")
+        self._scales: dict[Purpose, NDArray[np.float32]] = {"document": scales[0], "query": scales[1]}
+
+    @property
+    def name(self) -> str:
+        """The identity of the token table."""
+        return self._name
+
+    @property
+    def dimensions(self) -> int:
+        """The length of every vector."""
+        return int(self._vectors.shape[1])
+
+    async def embed(self, texts: Sequence[str], *, purpose: Purpose) -> NDArray[np.float32]:
+        """One row per text, of length one; all zero where no token is known (empty text, only symbols).
+
+        A few short texts are embedded at once, more work goes to a worker thread.
+        """
+        if len(texts) <= _INLINE_TEXTS and sum(map(len, texts)) <= _INLINE_CHARACTERS:
+            return self.encode(texts, purpose=purpose)
+        return await anyio.to_thread.run_sync(lambda: self.encode(texts, purpose=purpose))
+
+    async def aclose(self) -> None:
+        """Nothing to release."""
+
+    def encode(self, texts: Sequence[str], *, purpose: Purpose = "document") -> NDArray[np.float32]:
+        """What `embed` returns, blocking."""
+        out = np.zeros((len(texts), self.dimensions), dtype=np.float32)
+        for start in range(0, len(texts), _TEXTS_PER_STEP):
+            step = self._token_ids(texts[start : start + _TEXTS_PER_STEP])
+            self._pool(step, self._scales[purpose], out[start : start + len(step)])
+        return out
+
+    def _token_ids(self, texts: Sequence[str]) -> list[list[int]]:
+        clean = [_readable(text) for text in texts]
+        if len(clean) <= _INLINE_TEXTS:  # one by one: the tokenizer's thread pool costs more than it saves
+            return [self._tokenizer.encode(text, add_special_tokens=False).ids for text in clean]
+        batch = self._tokenizer.encode_batch_fast(clean, add_special_tokens=False)
+        return [encoding.ids for encoding in batch]
+
+    def _pool(self, rows: list[list[int]], scales: NDArray[np.float32], out: NDArray[np.float32]) -> None:
+        lengths = np.fromiter(map(len, rows), dtype=np.intp, count=len(rows))
+        filled = np.flatnonzero(lengths)
+        if filled.size == 0:
+            return
+        ids = np.fromiter((token for row in rows for token in row), dtype=np.intp, count=int(lengths.sum()))
+        weighted = self._vectors[ids] * scales[ids][:, None]
+        starts = np.cumsum(lengths[filled]) - lengths[filled]
+        sums = np.add.reduceat(weighted, starts, axis=0)
+        norms = np.linalg.norm(sums, axis=1, keepdims=True)
+        out[filled] = np.divide(sums, norms, out=np.zeros_like(sums), where=norms > 0)
+
+
+def _readable(text: str) -> str:
+    """The part of a text that is read, without lone surrogates, which no tokenizer accepts."""
+    head = text[:MAX_CHARACTERS]
+    return head if head.isascii() else head.encode("utf-8", "ignore").decode("utf-8")
