@@ -1,0 +1,62 @@
+# The commands of this project. `make test` and `make run` set everything up by themselves.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test bench lock format clean
+
+help:
+	@echo "make setup    create $(VENV) with the pinned requirements and this project"
+	@echo "make run      store a sample conversation and search it, layer by layer"
+	@echo "make test     format, lint, types, import floors, tests"
+	@echo "make bench    speed beside its floors"
+	@echo "make format   rewrite the source in the house format"
+	@echo "make lock     pin the newest requirements pyproject.toml allows"
+	@echo "make clean    remove $(VENV) and caches"
+
+setup: $(VENV)/.project
+
+$(VENV)/.requirements: requirements/dev.txt
+	@echo "== pinned requirements into $(VENV)"
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@touch $@
+
+$(VENV)/.project: $(VENV)/.requirements pyproject.toml
+	@echo "== this project into $(VENV)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+run: setup
+	@$(BIN)/lamina demo
+
+test: setup
+	@echo "== format"
+	@$(BIN)/ruff format --check .
+	@echo "== lint"
+	@$(BIN)/ruff check .
+	@echo "== types"
+	@$(BIN)/mypy
+	@echo "== import floors"
+	@$(BIN)/lint-imports
+	@echo "== tests"
+	@$(BIN)/python -m pytest
+
+bench: setup
+	@$(BIN)/python -m benchmarks
+
+format: setup
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+# No configuration of the machine may reach the lock: it names packages and hashes, never where they came from.
+lock: setup
+	@$(BIN)/uv pip compile pyproject.toml --all-extras --group dev --universal --python-version 3.11 \
+		--upgrade --generate-hashes --no-config --no-emit-index-url --quiet \
+		--custom-compile-command "make lock" --output-file requirements/dev.txt
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist bench-results
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
