@@ -1,0 +1,155 @@
+"""The store as the rooms see it: `read` and `write` a unit of work, one hop to a thread each.
+
+Work is a plain function of a `Link`; it runs on a thread that owns a connection, so there is no pool to check out
+of and no async driver. SQLite has one writer thread (`writer`), PostgreSQL one transaction a unit of work.
+"""
+
+import asyncio
+import shutil
+import tempfile
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+from lamina.database.address import Address, create_engine, parse_address
+from lamina.database.failure import is_driver_error, translate
+from lamina.database.link import DialectName, Link
+from lamina.database.migrate import migrate
+from lamina.database.settings import DatabaseSettings
+from lamina.database.writer import GroupWriter
+from lamina.errors import ConfigurationError, ProviderError
+
+T = TypeVar("T")
+
+
+class Database:
+    """An open store. Every failure of the engine surfaces as an error of `lamina.errors`."""
+
+    def __init__(self, settings: DatabaseSettings) -> None:
+        self._scratch: str | None = None
+        url = settings.url
+        if url == ":memory:":
+            self._scratch = tempfile.mkdtemp(prefix="lamina-")
+            url = str(Path(self._scratch) / "lamina.db")
+        self.address: Address = parse_address(url)
+        self.name: DialectName = "sqlite" if self.address.path else "postgresql"
+        self._settings = settings
+        self._engine = create_engine(self.address, busy_timeout_s=settings.busy_timeout_s)
+        self._local = threading.local()
+        self._links: list[Link] = []
+        self._gate = threading.Lock()
+        self._threads = ThreadPoolExecutor(settings.pool_size, thread_name_prefix="lamina-store")
+        self._writer: GroupWriter | None = None
+        self._closed = False
+
+    async def open(self, *, create: bool = True) -> None:
+        """Create or migrate the schema where that is needed, and get ready to write."""
+        await self._hop(self._open, create)
+
+    def _open(self, create: bool) -> None:
+        path = self.address.path
+        if path is not None and not path.exists() and not create:
+            raise ConfigurationError(f"There is no store at {path}.", details={"path": str(path)})
+        if path is not None and not path.parent.is_dir():
+            raise ConfigurationError(
+                f"The folder {path.parent} does not exist; create it, or choose another path for the store."
+            )
+        migrate(self._engine)
+        if self.name == "sqlite":
+            self._writer = GroupWriter(self._connect, batch_max=self._settings.group_commit_max)
+
+    async def read(self, work: Callable[[Link], T]) -> T:
+        """Run `work` on one consistent view of the store; it must not write."""
+        return await self._hop(self._read, work)
+
+    async def write(self, work: Callable[[Link], T]) -> T:
+        """Run `work` in one transaction; durable when this returns, undone whole when `work` raises."""
+        if self._writer is not None:
+            result: T = await asyncio.wrap_future(self._writer.submit(work))
+            return result
+        return await self._hop(self._write, work)
+
+    def read_now(self, work: Callable[[Link], T]) -> T:
+        """`read` for a caller that is already on a thread of its own, such as a metrics reader."""
+        future: Future[T] = self._submit(self._read, work)
+        return future.result()
+
+    async def close(self) -> None:
+        """Finish accepted writes and close every connection; idempotent."""
+        if self._closed:
+            return
+        self._closed = True
+        await asyncio.to_thread(self._close)
+
+    def _close(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+        self._threads.shutdown(wait=True)
+        for link in self._links:
+            link.connection.close()
+        self._engine.dispose()
+        if self._scratch is not None:
+            shutil.rmtree(self._scratch, ignore_errors=True)
+
+    async def _hop(self, function: Callable[..., T], *args: object) -> T:
+        return await asyncio.wrap_future(self._submit(function, *args))
+
+    def _submit(self, function: Callable[..., T], *args: object) -> "Future[T]":
+        try:
+            return self._threads.submit(self._guard, function, *args)
+        except RuntimeError:
+            raise ProviderError("The store is closed.", details={"reason": "closed"}) from None
+
+    @staticmethod
+    def _guard(function: Callable[..., T], *args: object) -> T:
+        try:
+            return function(*args)
+        except Exception as error:  # boundary: the driver's exceptions become ours, everything else passes
+            if is_driver_error(error):
+                raise translate(error) from None
+            raise
+
+    def _connect(self) -> Link:
+        return Link(self._engine.connect())
+
+    def _link(self) -> Link:
+        link: Link | None = getattr(self._local, "link", None)
+        if link is None:
+            link = self._connect()
+            if self.name == "postgresql":
+                link.raw.autocommit = True  # a single SELECT needs no BEGIN and COMMIT round trips
+            with self._gate:
+                self._links.append(link)
+            self._local.link = link
+        return link
+
+    def _read(self, work: Callable[[Link], T]) -> T:
+        link = self._link()
+        if self.name == "postgresql":
+            return self._keeping(link, work)
+        link.raw.execute("BEGIN")
+        try:
+            return work(link)
+        finally:
+            link.raw.execute("ROLLBACK")
+
+    def _write(self, work: Callable[[Link], T]) -> T:
+        def transaction(link: Link) -> T:
+            with link.raw.transaction():
+                return work(link)
+
+        return self._keeping(self._link(), transaction)
+
+    def _keeping(self, link: Link, work: Callable[[Link], T]) -> T:
+        """Run `work`, and forget the connection if it broke, so that the next unit gets a new one."""
+        try:
+            return work(link)
+        finally:
+            if link.raw.closed:
+                with self._gate:
+                    self._links.remove(link)
+                self._local.link = None
+                link.connection.invalidate()
+                link.connection.close()
