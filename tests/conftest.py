@@ -1,0 +1,56 @@
+"""What every test may ask for: a clock moved by hand, a store address on each engine, no network."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lamina.kernel.clock import ManualClock
+from tests.network_guard import refuse_outside
+from tests.postgres import fresh_database, running_server
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    """Async tests run on asyncio."""
+    return "asyncio"
+
+
+@pytest.fixture(autouse=True)
+def no_outside_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test reaches anything but this machine."""
+    refuse_outside(monkeypatch)
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    """A clock that moves only when told."""
+    return ManualClock()
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[str]:
+    """The libpq address of a PostgreSQL that runs for the whole session."""
+    with running_server() as address:
+        yield address
+
+
+@pytest.fixture
+def fresh_postgres_url(postgres_server: str) -> Iterator[str]:
+    """The SQLAlchemy address of an empty PostgreSQL database that only this test uses."""
+    with fresh_database(postgres_server) as url:
+        yield url
+
+
+@pytest.fixture
+def sqlite_url(tmp_path: Path) -> str:
+    """The SQLAlchemy address of a SQLite file that does not exist yet."""
+    return f"sqlite:///{tmp_path / 'lamina.db'}"
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def store_url(request: pytest.FixtureRequest) -> str:
+    """An empty store on each engine in turn: a test that asks for it runs on both."""
+    name = {"sqlite": "sqlite_url", "postgres": "fresh_postgres_url"}[request.param]
+    url: str = request.getfixturevalue(name)
+    return url
