@@ -1,0 +1,153 @@
+"""The inverted index of one scope: which slots hold a term, and how strongly.
+
+Postings live in a few sorted segments whose sizes fall geometrically. A new row makes a small segment; segments of
+similar size are merged, so that one row costs next to nothing and a lookup visits a handful of segments.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+SATURATION = 1.2
+LENGTH_SHARE = 0.4
+_MERGE_RATIO = 4
+
+
+def impact(
+    counts: NDArray[np.uint8], lengths: NDArray[np.float32], pivot: float, length_share: float = LENGTH_SHARE
+) -> NDArray[np.float32]:
+    """Give the BM25 strength, before rarity, of terms found `counts` times in texts of `lengths` words.
+
+    One mention in a text of the pivot's length is worth exactly 1.
+    """
+    tf = counts.astype(np.float32)
+    norm = lengths * np.float32(SATURATION * length_share / pivot) + np.float32(
+        SATURATION * (1 - length_share)
+    )
+    norm += tf
+    tf *= np.float32(1 + SATURATION)
+    tf /= norm
+    return tf
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Segment:
+    """Postings sorted by term: `starts` and `ends` of `terms[i]` delimit its slots, counts and impacts."""
+
+    terms: NDArray[np.uint32]
+    bounds: NDArray[np.int64]
+    slots: NDArray[np.int32]
+    counts: NDArray[np.uint8]
+    impacts: NDArray[np.float32]
+
+    @property
+    def nbytes(self) -> int:
+        return sum(a.nbytes for a in (self.terms, self.bounds, self.slots, self.counts, self.impacts))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Posting:
+    """Where one term occurs inside one segment."""
+
+    slots: NDArray[np.int32]
+    counts: NDArray[np.uint8]
+    impacts: NDArray[np.float32]
+
+
+def _segment(
+    hashes: NDArray[np.uint32],
+    slots: NDArray[np.int32],
+    counts: NDArray[np.uint8],
+    impacts: NDArray[np.float32],
+) -> Segment:
+    order = np.argsort(hashes, kind="stable")
+    hashes = hashes[order]
+    first = (
+        np.flatnonzero(np.concatenate(([True], hashes[1:] != hashes[:-1])))
+        if len(hashes)
+        else np.zeros(0, np.int64)
+    )
+    return Segment(
+        terms=hashes[first],
+        bounds=np.append(first, len(hashes)).astype(np.int64),
+        slots=slots[order],
+        counts=counts[order],
+        impacts=impacts[order],
+    )
+
+
+def _spread(segment: Segment) -> NDArray[np.uint32]:
+    return np.repeat(segment.terms, np.diff(segment.bounds))
+
+
+class Postings:
+    """A growing set of postings; readers may run side by side, writers must be alone."""
+
+    def __init__(self) -> None:
+        self._segments: list[Segment] = []
+
+    @property
+    def nbytes(self) -> int:
+        return sum(segment.nbytes for segment in self._segments)
+
+    def add(
+        self,
+        hashes: NDArray[np.uint32],
+        slots: NDArray[np.int32],
+        counts: NDArray[np.uint8],
+        impacts: NDArray[np.float32],
+    ) -> None:
+        """Add the postings of new slots, which must be higher than every slot seen before."""
+        if not len(hashes):
+            return
+        segments = [*self._segments, _segment(hashes, slots, counts, impacts)]
+        merged = len(segments) - 1
+        size = len(segments[-1].slots)
+        while merged and len(segments[merged - 1].slots) < _MERGE_RATIO * size:
+            merged -= 1
+            size += len(segments[merged].slots)
+        if merged < len(segments) - 1:
+            segments[merged:] = [_joined(segments[merged:])]
+        self._segments = segments
+
+    def find(self, term: int) -> list[Posting]:
+        """Give the postings of a term, oldest slots first; none when no row has it."""
+        found: list[Posting] = []
+        key = np.uint32(term)
+        for segment in self._segments:
+            at = int(np.searchsorted(segment.terms, key))
+            if at < len(segment.terms) and segment.terms[at] == key:
+                span = slice(int(segment.bounds[at]), int(segment.bounds[at + 1]))
+                found.append(
+                    Posting(
+                        slots=segment.slots[span], counts=segment.counts[span], impacts=segment.impacts[span]
+                    )
+                )
+        return found
+
+    def reweigh(self, lengths: NDArray[np.float32], pivot: float) -> None:
+        """Compute every impact again, for a new typical length."""
+        for segment in self._segments:
+            segment.impacts[:] = impact(segment.counts, lengths[segment.slots], pivot)
+
+    def renumber(self, moved: NDArray[np.int32]) -> None:
+        """Drop the postings of slots that `moved` maps to -1 and renumber the others; merges all segments."""
+        if not self._segments:
+            return
+        whole = _joined(self._segments)
+        slots = moved[whole.slots]
+        kept = slots >= 0
+        self._segments = []
+        self.add(_spread(whole)[kept], slots[kept], whole.counts[kept], whole.impacts[kept])
+
+
+def _joined(segments: list[Segment]) -> Segment:
+    return _segment(
+        np.concatenate([_spread(segment) for segment in segments]),
+        np.concatenate([segment.slots for segment in segments]),
+        np.concatenate([segment.counts for segment in segments]),
+        np.concatenate([segment.impacts for segment in segments]),
+    )

@@ -1,0 +1,110 @@
+"""Ranking a scope that does not fit into memory: rows stream by, only compact evidence stays."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lamina.index.postings import impact
+from lamina.index.query import Query
+from lamina.index.ranking import Evidence, Ranked, RankingModel, rank_evidence, rarity
+from lamina.index.rows import RowBatch, chain, decode_vectors
+from lamina.index.scope import conversation_scores, typical_length
+from lamina.index.terms import unpack_many
+
+
+class ScopeScan:
+    """The same ranking as `ScopeIndex`, fed batch by batch for one query; each entry is fed once.
+
+    Per entry it keeps the counts of the query's terms, a cosine and a few numbers: never vectors, never postings.
+    """
+
+    def __init__(self, query: Query, *, dimensions: int) -> None:
+        self._query = query
+        self._dimensions = dimensions
+        self._terms = np.array(query.terms, np.uint32)
+        self._chunks: list[tuple[NDArray[np.generic], ...]] = []
+
+    def feed(self, batch: RowBatch) -> None:
+        """Take in rows; raises ValueError for blobs that do not fit."""
+        if not len(batch.entries):
+            return
+        terms = unpack_many(batch.terms)
+        counts = np.zeros((len(batch.entries), len(self._terms)), np.uint8)
+        order = np.argsort(self._terms)
+        at = np.searchsorted(self._terms, terms.hashes, sorter=order)
+        at = np.minimum(at, max(len(order) - 1, 0))
+        if len(order):
+            column = order[at]
+            hit = self._terms[column] == terms.hashes
+            counts[terms.rows[hit], column[hit]] = terms.counts[hit]
+        vectors, missing = decode_vectors(batch.vectors, self._dimensions)
+        query = self._query.vector
+        cosine = vectors @ query if query is not None else np.zeros(len(vectors), np.float32)
+        self._chunks.append(
+            (
+                np.array(batch.entries, np.int64),
+                counts,
+                terms.lengths,
+                cosine,
+                missing,
+                np.array(batch.conversations, np.int64),
+                np.array(batch.sequences, np.int64),
+                np.isin(np.array(batch.authors, np.int64), self._query.names),
+                np.array(batch.expires_at, np.float64),
+            )
+        )
+
+    def rank(
+        self,
+        *,
+        model: RankingModel,
+        limit: int,
+        threshold: float,
+        now: float,
+        allowed: NDArray[np.int64] | None = None,
+    ) -> Ranked:
+        """Rank what was fed; the same arguments and the same result as `ScopeIndex.rank`."""
+        if not self._chunks:
+            return Ranked(entries=np.zeros(0, np.int64), scores=np.zeros(0, np.float32), signals=[], total=0)
+        columns = [np.concatenate(parts) for parts in zip(*self._chunks, strict=True)]
+        entries, counts, lengths, cosine, missing, keys, sequences, written_by, expires = columns
+        _, inverse = np.unique(np.append(keys, 0), return_inverse=True)
+        numbers: NDArray[np.int32] = inverse[:-1].astype(np.int32)
+        lexical, conversation_lexical = self._lexical(counts, lengths, numbers)
+        previous, following, _ = chain(numbers, sequences, entries)
+        visible = expires > now
+        if allowed is not None:
+            visible &= np.isin(entries, allowed)
+        evidence = Evidence(
+            entries=entries,
+            lexical=lexical,
+            cosine=cosine if self._query.vector is not None else None,
+            missing_vector=missing if missing.any() else None,
+            conversations=numbers,
+            conversation_lexical=conversation_lexical,
+            previous=previous,
+            following=following,
+            written_by=written_by if len(self._query.names) else None,
+        )
+        return rank_evidence(evidence, model=model, limit=limit, threshold=threshold, visible=visible)
+
+    def _lexical(
+        self, counts: NDArray[np.uint8], lengths: NDArray[np.int64], numbers: NDArray[np.int32]
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        query, size = self._query, len(lengths)
+        frequencies = np.count_nonzero(counts, axis=0).astype(np.float32)
+        weights = query.weights * rarity(frequencies, size, query.priors)
+        pivot = typical_length(int(lengths.sum()), size)
+        short = lengths.astype(np.float32)
+        scores = np.zeros(size, np.float32)
+        talks = int(numbers.max()) + 1
+        spoken = np.zeros((len(weights), talks), np.float64)
+        for i, weight in enumerate(weights):
+            scores += impact(counts[:, i], short, pivot) * weight
+            spoken[i] = np.bincount(numbers, weights=counts[:, i], minlength=talks)
+        best = np.float32(weights.sum())
+        if best > 0:
+            scores /= best
+        words = np.bincount(numbers, weights=lengths.astype(np.float64), minlength=talks)
+        return scores, conversation_scores(spoken, words, weights)

@@ -1,0 +1,164 @@
+"""The index of one scope in memory: vectors, postings and columns, ranked exactly and in one go."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lamina.index.postings import Postings, impact
+from lamina.index.query import Query
+from lamina.index.ranking import Evidence, Ranked, RankingModel, rank_evidence, rarity
+from lamina.index.rows import RowBatch, Rows
+from lamina.index.terms import unpack_many
+
+__all__ = ["RowBatch", "ScopeIndex", "typical_length"]
+
+_USUAL_LENGTH = 20.0
+_USUAL_WEIGHT = 50.0
+
+
+def typical_length(words: int, entries: int) -> float:
+    """Give the length that counts as normal in a scope of so many entries with so many words in all.
+
+    It moves in steps of half an octave: impacts depend on it and are computed again only when it changes. It is a
+    function of the content alone, so the way an index came about never shows in its results.
+    """
+    mean = (words + _USUAL_LENGTH * _USUAL_WEIGHT) / (entries + _USUAL_WEIGHT)
+    return float(2.0 ** (round(2 * math.log2(max(mean, 1.0))) / 2))
+
+
+class ScopeIndex:
+    """Everything needed to rank the entries of one scope.
+
+    `rank` may run in several threads at once; `upsert` and `remove` must have the index to themselves.
+    """
+
+    def __init__(self, *, dimensions: int) -> None:
+        self.version = 0
+        self._rows = Rows(dimensions)
+        self._postings = Postings()
+        self._pivot = typical_length(0, 0)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that the index holds."""
+        return self._rows.nbytes + self._postings.nbytes
+
+    def upsert(self, batch: RowBatch) -> None:
+        """Add new entries and replace changed ones; raises ValueError for blobs that do not fit this index."""
+        if not len(batch.entries):
+            return
+        terms = unpack_many(batch.terms)
+        first = self._rows.append(batch, terms.lengths)
+        slots = terms.rows + np.int32(first)
+        strengths = impact(terms.counts, self._rows.lengths[slots], self._pivot)
+        self._postings.add(terms.hashes, slots, terms.counts, strengths)
+        self._settle()
+
+    def remove(self, entries: Sequence[int]) -> None:
+        """Take entries out; unknown ones are ignored."""
+        self._rows.remove(entries)
+        self._settle()
+
+    def _settle(self) -> None:
+        rows = self._rows
+        if rows.dead > 64 and rows.dead * 4 > rows.size:
+            self._postings.renumber(rows.compact())
+        pivot = typical_length(rows.words, len(rows))
+        if pivot != self._pivot:
+            self._pivot = pivot
+            self._postings.reweigh(rows.lengths, pivot)
+
+    def rank(
+        self,
+        query: Query,
+        *,
+        model: RankingModel,
+        limit: int,
+        threshold: float,
+        now: float,
+        allowed: NDArray[np.int64] | None = None,
+    ) -> Ranked:
+        """Rank every living entry that has not expired at `now` and, where given, is one of `allowed`."""
+        rows = self._rows
+        size = rows.size
+        lexical, conversation_lexical = self._lexical(query)
+        cosine = rows.vectors[:size] @ query.vector if query.vector is not None else None
+        authors = rows.authors[:size]
+        evidence = Evidence(
+            entries=rows.entries[:size],
+            lexical=lexical,
+            cosine=cosine,
+            missing_vector=rows.missing_vector[:size] if rows.any_missing_vector else None,
+            conversations=rows.conversations[:size],
+            conversation_lexical=conversation_lexical,
+            previous=rows.previous[:size],
+            following=rows.following[:size],
+            written_by=np.isin(authors, query.names) if len(query.names) else None,
+        )
+        return rank_evidence(
+            evidence, model=model, limit=limit, threshold=threshold, visible=self._visible(now, allowed)
+        )
+
+    def _visible(self, now: float, allowed: NDArray[np.int64] | None) -> NDArray[np.bool_] | None:
+        rows = self._rows
+        visible: NDArray[np.bool_] | None = None
+        if allowed is not None:
+            visible = np.zeros(rows.size, np.bool_)
+            visible[rows.slots_of(allowed)] = True
+        if rows.dead:
+            alive = rows.alive[: rows.size]
+            visible = alive.copy() if visible is None else visible & alive
+        if rows.soonest_expiry <= now:
+            fresh = rows.expires_at[: rows.size] > now
+            visible = fresh if visible is None else visible & fresh
+        return visible
+
+    def _lexical(self, query: Query) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        rows = self._rows
+        scores = np.zeros(rows.size, np.float32)
+        found = [self._postings.find(term) for term in query.terms]
+        alive = rows.alive
+        frequencies = np.zeros(len(found), np.float32)
+        for i, postings in enumerate(found):
+            for posting in postings:
+                frequencies[i] += np.count_nonzero(alive[posting.slots]) if rows.dead else len(posting.slots)
+        weights = query.weights * rarity(frequencies, len(rows), query.priors)
+        best = np.float32(weights.sum())
+        talks = len(rows.conversation_words)
+        spoken = np.zeros((len(found), talks), np.float64)
+        for i, postings in enumerate(found):
+            for posting in postings:
+                scores[posting.slots] += posting.impacts * weights[i]
+                if talks > 1:
+                    counts = posting.counts * alive[posting.slots] if rows.dead else posting.counts
+                    spoken[i] += np.bincount(
+                        rows.conversations[posting.slots], weights=counts, minlength=talks
+                    )
+        if best > 0:
+            scores /= best
+        return scores, conversation_scores(spoken, rows.conversation_words, weights)
+
+
+def conversation_scores(
+    spoken: NDArray[np.float64], words: NDArray[np.float64], weights: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """Score whole conversations: `spoken[t, c]` counts term t in conversation c, which has `words[c]` words."""
+    scores = np.zeros(len(words), np.float32)
+    living = np.count_nonzero(words[1:])
+    best = float(weights.sum())
+    if not living or best <= 0:
+        return scores
+    pivot = float(words[1:].sum()) / living
+    counts = np.minimum(spoken[:, 1:], 255).astype(np.uint8)
+    lengths = words[1:].astype(np.float32)
+    for weight, row in zip(weights, counts, strict=True):
+        scores[1:] += impact(row, lengths, pivot) * weight
+    scores /= np.float32(best)
+    return np.minimum(scores, np.float32(1), out=scores)
