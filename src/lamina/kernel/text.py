@@ -4,6 +4,8 @@ import hashlib
 import re
 import unicodedata
 
+_URL_PASSWORD = re.compile(r"([a-z][a-z0-9+.-]*://[^:/?#@\s]*):\S*@", re.IGNORECASE)
+_URL_SECRET = re.compile(r"([?&][^=&\s]*(?:password|passwd|secret|token|key)[^=&\s]*=)[^&\s]*", re.IGNORECASE)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -26,3 +28,8 @@ def normalise(text: str) -> str:
     folded = unicodedata.normalize("NFKC", text).casefold()
     # Folding case can leave characters that compose or decompose again, hence the second pass.
     return " ".join(unicodedata.normalize("NFKC", folded).casefold().split())
+
+
+def mask_secrets(text: str) -> str:
+    """The text with passwords and keys inside addresses replaced by `***`, for messages and tables."""
+    return _URL_SECRET.sub(r"\1***", _URL_PASSWORD.sub(r"\1:***@", text))

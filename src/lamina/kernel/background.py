@@ -1,0 +1,231 @@
+"""Work that happens beside the callers: batches of submitted items, and jobs that come round.
+
+Not for work that must not be lost: a queue lives in memory, and what it drops has to be found again from
+stored state. A failing handler or job is logged and counted, and never ends the worker.
+"""
+
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from types import TracebackType
+from typing import Generic, Self, TypeVar
+
+import anyio
+from anyio.abc import TaskGroup
+
+from lamina.kernel.clock import Clock
+
+T = TypeVar("T")
+_log = logging.getLogger("lamina.background")
+
+
+class _Worker:
+    """A loop in a task group, and an end with a deadline."""
+
+    def __init__(self, *, name: str, stop_deadline_s: float) -> None:
+        self.name = name
+        self._stop_deadline_s = stop_deadline_s
+        self._own_group: TaskGroup | None = None
+        self._scope: anyio.CancelScope | None = None
+        self._pause: anyio.CancelScope | None = None
+        self._ended = anyio.Event()
+        self._stopping = False
+
+    def start(self, task_group: TaskGroup) -> None:
+        """Begin to work in the given group; call `stop` before the group ends. Raises RuntimeError twice."""
+        if self._scope is not None:
+            raise RuntimeError(f"background worker {self.name} was started before")
+        self._scope = anyio.CancelScope()
+        task_group.start_soon(self._run, name=f"lamina {self.name}")
+
+    async def _run(self) -> None:
+        assert self._scope is not None
+        try:
+            with self._scope:
+                await self._loop()
+        finally:
+            self._ended.set()
+
+    async def _loop(self) -> None:
+        raise NotImplementedError
+
+    async def _rest(self, clock: Clock, seconds: float) -> None:
+        """Wait, unless `_interrupt` comes first or the end has begun."""
+        if self._stopping:
+            return
+        with anyio.CancelScope() as self._pause:
+            await clock.idle(seconds)
+        self._pause = None
+
+    def _interrupt(self) -> None:
+        if self._pause is not None:
+            self._pause.cancel()
+
+    async def _finish(self, deadline_s: float) -> None:
+        """Let the loop end by itself for `deadline_s` of real time, then cancel it."""
+        self._stopping = True
+        self._interrupt()
+        if self._scope is None:
+            return
+        # Shielded, because a shutdown that was itself cancelled still has to leave things in order.
+        with anyio.move_on_after(deadline_s, shield=True):
+            await self._ended.wait()
+        self._scope.cancel()
+        with anyio.CancelScope(shield=True):
+            await self._ended.wait()
+
+    async def stop(self, deadline_s: float) -> int:
+        """End the work within `deadline_s` seconds of real time; the number of items left undone."""
+        await self._finish(deadline_s)
+        return 0
+
+    async def __aenter__(self) -> Self:
+        self._own_group = anyio.create_task_group()
+        await self._own_group.__aenter__()
+        self.start(self._own_group)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.stop(self._stop_deadline_s)
+        assert self._own_group is not None
+        # The body's error is not handed over: a task group would wrap it in an exception group.
+        await self._own_group.__aexit__(None, None, None)
+
+
+class BatchWorker(_Worker, Generic[T]):
+    """Collects submitted items and hands them to a handler in batches, one batch at a time.
+
+    A batch is handed over when it is full or when its first item has waited `max_delay_s`. A full queue drops
+    the new item; `label` names the item in the log, and `on_drop` hears of every drop, for a metric.
+    """
+
+    def __init__(
+        self,
+        handler: Callable[[Sequence[T]], Awaitable[None]],
+        *,
+        name: str,
+        clock: Clock,
+        capacity: int = 1024,
+        batch_size: int = 32,
+        max_delay_s: float = 0.0,
+        stop_deadline_s: float = 5.0,
+        label: Callable[[T], str] = lambda _: "an item",
+        on_drop: Callable[[], None] | None = None,
+    ) -> None:
+        if not 1 <= batch_size <= capacity:
+            raise ValueError("batch_size must be between 1 and capacity")
+        super().__init__(name=name, stop_deadline_s=stop_deadline_s)
+        self._handler = handler
+        self._clock = clock
+        self._capacity = capacity
+        self._batch_size = batch_size
+        self._max_delay_s = max_delay_s
+        self._label = label
+        self._on_drop = on_drop
+        self._queue: deque[T] = deque()
+        self._in_hand = 0
+        self._arrived = anyio.Event()
+        self.dropped_count = 0
+        """Items refused because the queue was full or the worker was stopping."""
+        self.failed_count = 0
+        """Items of batches whose handler failed."""
+        self.handled_count = 0
+        """Items of batches whose handler succeeded."""
+
+    @property
+    def pending_count(self) -> int:
+        """Items accepted and not yet handled, the batch in hand included."""
+        return len(self._queue) + self._in_hand
+
+    def submit(self, item: T) -> bool:
+        """Queue the item and return at once; False when it was dropped. Call from the event loop's thread."""
+        if self._stopping or len(self._queue) >= self._capacity:
+            self.dropped_count += 1
+            _log.warning(
+                "background worker %s dropped %s (%d so far)",
+                self.name,
+                self._label(item),
+                self.dropped_count,
+            )
+            if self._on_drop is not None:
+                self._on_drop()
+            return False
+        self._queue.append(item)
+        self._arrived.set()
+        if len(self._queue) >= self._batch_size:
+            self._interrupt()
+        return True
+
+    async def stop(self, deadline_s: float) -> int:
+        """Refuse new items, handle the queued ones for `deadline_s` seconds of real time, then give up.
+
+        Returns the number of items left undone, and logs it when there are any.
+        """
+        self._stopping = True
+        self._arrived.set()
+        await self._finish(deadline_s)
+        if self.pending_count:
+            _log.warning("background worker %s stopped with %d items left", self.name, self.pending_count)
+        return self.pending_count
+
+    async def _loop(self) -> None:
+        while True:
+            await self._arrived.wait()
+            if not self._queue:
+                return
+            if len(self._queue) < self._batch_size and self._max_delay_s > 0:
+                await self._rest(self._clock, self._max_delay_s)
+            batch = [self._queue.popleft() for _ in range(min(self._batch_size, len(self._queue)))]
+            await self._handle(batch)
+            if not self._queue and not self._stopping:
+                self._arrived = anyio.Event()
+
+    async def _handle(self, batch: list[T]) -> None:
+        self._in_hand = len(batch)
+        try:
+            await self._handler(batch)
+        except Exception:  # noqa: BLE001 -- isolation: one bad batch must not end the worker for all that follow
+            self.failed_count += len(batch)
+            _log.exception("background worker %s failed on %d items", self.name, len(batch))
+        else:
+            self.handled_count += len(batch)
+        # Not in a finally: a batch that was cancelled stays in hand and is counted as left.
+        self._in_hand = 0
+
+
+class Periodic(_Worker):
+    """Runs a job each `interval_s`, counted from the end of the run before; the first after one interval."""
+
+    def __init__(
+        self,
+        job: Callable[[], Awaitable[object]],
+        *,
+        name: str,
+        interval_s: float,
+        clock: Clock,
+        stop_deadline_s: float = 5.0,
+    ) -> None:
+        if interval_s <= 0:
+            raise ValueError("interval_s must be above 0")
+        super().__init__(name=name, stop_deadline_s=stop_deadline_s)
+        self._job = job
+        self._interval_s = interval_s
+        self._clock = clock
+        self.run_count = 0
+        """Runs that ended, well or badly."""
+        self.failed_count = 0
+        """Runs that failed."""
+
+    async def _loop(self) -> None:
+        while True:
+            await self._rest(self._clock, self._interval_s)
+            if self._stopping:
+                return
+            try:
+                await self._job()
+            except Exception:  # noqa: BLE001 -- isolation: one failed run must not end the runs that follow
+                self.failed_count += 1
+                _log.exception("background job %s failed", self.name)
+            self.run_count += 1

@@ -1,0 +1,49 @@
+"""Log output for the commands and the service; a library user's own logging set-up is never touched."""
+
+import json
+import logging
+import sys
+from datetime import UTC, datetime
+from typing import TextIO
+
+from lamina.observability.settings import LogFormat, LogLevel
+
+_STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+
+
+class _LaminaHandler(logging.StreamHandler[TextIO]):
+    """Ours, so that configuring twice replaces it and leaves others alone."""
+
+
+class JsonFormatter(logging.Formatter):
+    """One JSON object a line: time, level, logger, message, what `extra` added, and the traceback if any."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The record as one line; values that JSON does not know are shown as text."""
+        line: dict[str, object] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        line |= {key: value for key, value in vars(record).items() if key not in _STANDARD | line.keys()}
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        return json.dumps(line, default=str)
+
+
+def configure_logging(
+    level: LogLevel = "warning", format: LogFormat = "text", *, stream: TextIO | None = None
+) -> None:
+    """Write what the `lamina` loggers say to `stream`, else to standard error; calling again replaces it."""
+    handler = _LaminaHandler(stream or sys.stderr)
+    if format == "json":
+        handler.setFormatter(JsonFormatter())
+    else:
+        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)-7s %(name)s: %(message)s"))
+    logger = logging.getLogger("lamina")
+    for old in [each for each in logger.handlers if isinstance(each, _LaminaHandler)]:
+        logger.removeHandler(old)
+    logger.addHandler(handler)
+    logger.setLevel(level.upper())
+    logger.propagate = False
