@@ -117,7 +117,7 @@ def _sqlite_tests(row: TableValuedAlias, condition: Condition) -> list[Clause]:
 
 
 def _rows(document: ColumnElement[Any]) -> TableValuedAlias:
-    return func.json_each(document).table_valued("key", "value", "type")
+    return func.json_each(document).table_valued("key", "value", "type", joins_implicitly=True)
 
 
 def _values(values: Sequence[object]) -> Any:
@@ -185,7 +185,7 @@ def _postgres(column: ColumnElement[Any], condition: Condition) -> Clause:
         case "ne":
             return found.is_distinct_from(_jsonb(value))
         case "in" if isinstance(value, tuple):
-            return func.coalesce(or_(false(), *(found == _jsonb(item) for item in value)), false())
+            return func.coalesce(found.in_(select(func.jsonb_array_elements(_jsonb(value)))), false())
         case "contains":
             return _postgres_contains(found, value)
         case _:
