@@ -34,7 +34,7 @@ class Metrics:
         clock: Clock | None = None,
         reader: InMemoryMetricReader | None = None,
     ) -> None:
-        """Record into `meter_provider`; `reader` is what it feeds, where `render_prometheus` shall show it."""
+        """Record into `meter_provider`; `reader` is what it feeds, if `render_prometheus` shall show it."""
         self.enabled = meter_provider is not None
         self.reader = reader
         self._own_provider: SdkMeterProvider | None = None
@@ -48,7 +48,7 @@ class Metrics:
     def collecting(cls, *, clock: Clock | None = None) -> Self:
         """Metrics with a provider of their own, read in memory; end it with `shutdown`."""
         reader = InMemoryMetricReader()
-        # Resource and filter are explicit, because their defaults read the environment; nothing shows exemplars.
+        # Resource and filter are explicit, because their defaults read the environment.
         provider = SdkMeterProvider(
             [reader],
             Resource({"service.name": "lamina"}),
