@@ -1,11 +1,11 @@
 """How many tokens a text takes, without a tokenizer.
 
-The estimate cuts a text into the pieces that byte-pair vocabularies typically have: seven Latin letters, three
-digits, three signs, two Cyrillic letters, one character of most other scripts. Summed over a collection and
-compared with OpenAI's cl100k it is 1.1 times the true count for English chat and Markdown, 1.0 for shell
-commands, 1.2 for Python source; between 0.84 and 1.23 for 22 languages from German to Chinese; 0.76 for Finnish
-and 1.33 for Vietnamese. A single short text can be off by half. Newer vocabularies need fewer tokens for
-scripts other than Latin. Pass the model's own tokenizer as a TokenCounter where exactness matters.
+The estimate cuts a text into the pieces that byte-pair vocabularies typically have: seven Latin letters,
+three digits, three signs, two Cyrillic letters, one character of most other scripts. Summed over a collection
+and compared with OpenAI's cl100k it is 1.1 times the true count for English chat and Markdown, 1.0 for shell
+commands, 1.2 for Python source; between 0.84 and 1.23 for 21 languages from German to Chinese; 0.76 for
+Finnish and 1.33 for Vietnamese. A single short text can be off by half. Pass the model's own tokenizer as a
+TokenCounter where exactness matters.
 """
 
 import re
