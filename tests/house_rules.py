@@ -82,9 +82,7 @@ def evasions(source: str) -> list[int]:
 def foreign_lock_lines(lock: str) -> list[str]:
     """Lines of a lock file that say where packages came from: an address, an option, a path."""
     return [
-        line
-        for line in lock.splitlines()
-        if re.search(r"://|^\s*-(?!-hash=)|\s-(?!-hash=)-?\w|(^|\s)/|file:", line)
+        line for line in lock.splitlines() if re.search(r"://|^\s*-(?!-hash=)|\s-(?!-hash=)-?\w|(^|\s)/|file:", line)
     ]
 
 

@@ -65,6 +65,4 @@ if __name__ == "__main__":
     sys.addaudithook(watch)
     for module in sys.argv[1:]:
         importlib.import_module(module)
-    print(
-        json.dumps({"loaded": sorted({name.partition(".")[0] for name in sys.modules}), "effects": effects})
-    )
+    print(json.dumps({"loaded": sorted({name.partition(".")[0] for name in sys.modules}), "effects": effects}))

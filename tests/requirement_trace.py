@@ -66,13 +66,9 @@ def list_problems(trace: Trace) -> list[str]:
     ]
     waiting = sum(scenario.later is not None for scenario in trace.scenarios)
     if waiting > trace.later_at_most:
-        found.append(
-            f"{waiting} scenarios wait for later, at most {trace.later_at_most} may: the list only shrinks"
-        )
+        found.append(f"{waiting} scenarios wait for later, at most {trace.later_at_most} may: the list only shrinks")
     if waiting < trace.later_at_most:
-        found.append(
-            f"only {waiting} scenarios wait for later: lower later_at_most from {trace.later_at_most}"
-        )
+        found.append(f"only {waiting} scenarios wait for later: lower later_at_most from {trace.later_at_most}")
     return found
 
 
@@ -89,7 +85,5 @@ def mark_problems(trace: Trace, marks: Mapping[str, Iterable[str]]) -> list[str]
         if scenario.later is None and scenario.id not in tested:
             found.append(f"{scenario.id}: no test proves it ({scenario.title})")
         if scenario.later is not None and scenario.id in tested:
-            found.append(
-                f"{scenario.id}: tested, so it no longer waits for {scenario.later}; drop its `later`"
-            )
+            found.append(f"{scenario.id}: tested, so it no longer waits for {scenario.later}; drop its `later`")
     return found

@@ -28,9 +28,7 @@ def test_the_postgres_server_offers_vectors(fresh_postgres_url: str) -> None:
     engine = sqlalchemy.create_engine(fresh_postgres_url)
     with engine.begin() as connection:
         connection.execute(sqlalchemy.text("CREATE EXTENSION vector"))
-        distance = connection.execute(
-            sqlalchemy.text("SELECT '[1,0]'::vector <=> '[0,1]'::vector")
-        ).scalar_one()
+        distance = connection.execute(sqlalchemy.text("SELECT '[1,0]'::vector <=> '[0,1]'::vector")).scalar_one()
     assert distance == 1.0
     engine.dispose()
 

@@ -72,8 +72,7 @@ def test_an_optional_package_is_imported_by_one_file_only() -> None:
     extras = METADATA["optional-dependencies"]
     optional = {distribution(one) for extra in extras.values() for one in extra} - {"lamina"}
     users = {
-        name: names([path for path in FILES if name in imported_packages(text(path))])
-        for name in sorted(optional)
+        name: names([path for path in FILES if name in imported_packages(text(path))]) for name in sorted(optional)
     }
     assert {name: files for name, files in users.items() if len(files) > 1} == {}
 
@@ -138,9 +137,7 @@ def test_a_module_without_docstring_is_found_and_an_empty_one_is_not() -> None:
     assert not lacks_docstring("\n")
 
 
-@pytest.mark.parametrize(
-    "path", ["utils.py", "memory/text_helpers.py", "base.py", "common/x.py", "store_v2.py"]
-)
+@pytest.mark.parametrize("path", ["utils.py", "memory/text_helpers.py", "base.py", "common/x.py", "store_v2.py"])
 def test_an_empty_name_is_found(path: str) -> None:
     assert has_empty_name(PurePath(path))
 
@@ -154,10 +151,7 @@ def test_a_telling_name_is_not(path: str) -> None:
 def test_a_broad_except_needs_a_reason(caught: str) -> None:
     assert broad_excepts_without_reason(f"try:\n    f()\nexcept{caught}:\n    pass\n") == [3]
     assert broad_excepts_without_reason(f"try:\n    f()\nexcept{caught}:  # because\n    pass\n") == [3]
-    assert (
-        broad_excepts_without_reason(f"try:\n    f()\nexcept{caught}:  # isolation: one of many\n    pass\n")
-        == []
-    )
+    assert broad_excepts_without_reason(f"try:\n    f()\nexcept{caught}:  # isolation: one of many\n    pass\n") == []
 
 
 def test_a_narrow_except_needs_none() -> None:

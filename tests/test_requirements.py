@@ -59,9 +59,7 @@ def test_a_list_and_marks_that_agree_have_no_problem() -> None:
 
 
 def test_an_unknown_id_in_a_test_is_a_problem() -> None:
-    assert problems(GOOD, {**MARKS, "test_else": ["a.typo"]}) == [
-        "test_else: no scenario has the id 'a.typo'"
-    ]
+    assert problems(GOOD, {**MARKS, "test_else": ["a.typo"]}) == ["test_else: no scenario has the id 'a.typo'"]
 
 
 def test_a_scenario_without_a_test_is_a_problem() -> None:
