@@ -88,9 +88,7 @@ class LoadedSettings:
                 name = f"{section}.{field.name}"
                 value = getattr(values, field.name)
                 shown = mask_secrets(value) if isinstance(value, str) else value
-                yield SettingRow(
-                    name=name, value=shown, origin=self.origin(name), help=helps.get(field.name, "")
-                )
+                yield SettingRow(name=name, value=shown, origin=self.origin(name), help=helps.get(field.name, ""))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,20 +100,25 @@ class _Given:
 
 
 def load_settings(
-    path: Path | None = None, *, environ: Mapping[str, str] | None = None, **overrides: object
+    path: Path | None = None,
+    *,
+    environ: Mapping[str, str] | None = None,
+    overrides: Mapping[str, object] | None = None,
+    **sections: object,
 ) -> LoadedSettings:
-    """The effective settings: defaults, then the file, then the environment, then `overrides`.
+    """The effective settings: defaults, then the file, then the environment, then the arguments.
 
     The file is `path`, else the one $LAMINA_CONFIG names, else `lamina.toml` in the working directory if it
-    is there. `environ` stands in for the process's environment. `overrides` are sections
-    (`memory={"threshold": 0.5}`, or a settings object) or dotted names (`**{"memory.threshold": 0.5}`).
+    is there. `environ` stands in for the process's environment. Arguments are sections, as keywords or in
+    `overrides` (`memory={"threshold": 0.5}`, or a settings object), and in `overrides` also dotted names
+    (`{"memory.threshold": 0.5}`).
     Raises ConfigurationError, naming source and field, for a file that cannot be read, an unknown name (with
     the nearest one that exists) and a value of the wrong type or out of range.
     """
     variables = os.environ if environ is None else environ
     given = _from_file(path, variables)
     given |= _from_environment(variables)
-    given |= _from_arguments(overrides)
+    given |= _flatten(sections, origin="argument") | _flatten(overrides or {}, origin="argument")
     _refuse_unknown_variables(variables, given)
     nested: dict[str, dict[str, object]] = {}
     for name, item in given.items():
@@ -162,10 +165,6 @@ def _refuse_unknown_variables(environ: Mapping[str, str], given: Mapping[str, _G
         if variable.startswith(_PREFIX) and variable not in known:
             candidates = [_FILE_VARIABLE, *_SHORT, *map(_variable, _names())]
             raise _unknown(variable, "environment: there is no variable", candidates)
-
-
-def _from_arguments(overrides: Mapping[str, object]) -> dict[str, _Given]:
-    return _flatten(overrides, origin="argument")
 
 
 def _flatten(content: Mapping[str, object], *, origin: str) -> dict[str, _Given]:

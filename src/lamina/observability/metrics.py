@@ -116,7 +116,8 @@ class Metrics:
     def observe_storage(self, sizes: Callable[[], Mapping[str, int]]) -> None:
         """Show `memory.storage.size`: `sizes` gives the stored entries by layer whenever metrics are read.
 
-        A callback that raises leaves the gauge out of that reading.
+        A callback that raises leaves the gauge out of that reading. Where several apps share one provider, the
+        first one's sizes are shown; the counters of all add up.
         """
 
         def observe(_: CallbackOptions) -> Iterable[Observation]:
