@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import Literal, NoReturn, TypeGuard, get_args
 
 from lamina.errors import InvalidFilterError
+from lamina.memory.validate import MAX_INTEGER, is_storable
 
 Operator = Literal["eq", "ne", "in", "contains", "gt", "gte", "lt", "lte", "exists"]
 Scalar = None | bool | int | float | str
@@ -28,8 +29,6 @@ MAX_CONDITIONS = 64
 MAX_PATH = 16
 MAX_VALUES = 1000
 """Tags, values of an `in`, and scalars in a list to compare with."""
-MAX_INTEGER = 2**53
-"""Integers up to here are exact as doubles, so every engine agrees on them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,9 +99,7 @@ class _Parser:
         if not isinstance(spec, Mapping):
             return [("eq", spec)]
         if not spec:
-            self._refuse(
-                f"The field {_shown(field)} has no operator.", field=_shown(field), operators=list(OPERATORS)
-            )
+            self._refuse(f"The field {_shown(field)} has no operator.", field=_shown(field), operators=list(OPERATORS))
         return list(spec.items())
 
     def _condition(self, field: object, operator: object, value: object) -> Condition:
@@ -147,9 +144,7 @@ class _Parser:
 
     def _list(self, field: str, operator: Operator, value: Sequence[object]) -> tuple[object, ...]:
         return tuple(
-            self._list(field, operator, item)
-            if isinstance(item, list | tuple)
-            else self._scalar(field, operator, item)
+            self._list(field, operator, item) if isinstance(item, list | tuple) else self._scalar(field, operator, item)
             for item in value
         )
 
@@ -158,7 +153,7 @@ class _Parser:
             return value
         if isinstance(value, str):
             self._storable(field, value)
-            return str(value)
+            return str.__str__(value)
         if isinstance(value, int):
             if abs(value) > MAX_INTEGER:
                 self._refuse("Integers must lie within ±2^53.", field=field, operator=operator)
@@ -177,12 +172,10 @@ class _Parser:
 
     def _count(self, field: str, count: int) -> None:
         if count > MAX_VALUES:
-            self._refuse(
-                f"A list in a filter has at most {MAX_VALUES} values.", field=field, maximum=MAX_VALUES
-            )
+            self._refuse(f"A list in a filter has at most {MAX_VALUES} values.", field=field, maximum=MAX_VALUES)
 
     def _storable(self, field: str | None, text: str) -> None:
-        if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
+        if not is_storable(text):
             self._refuse("Text in a filter must be free of NUL and lone surrogates.", field=field)
 
     def _refuse(self, message: str, **details: object) -> NoReturn:
