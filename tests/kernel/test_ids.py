@@ -60,9 +60,7 @@ def test_another_process_starts_its_own_sequence(monkeypatch: pytest.MonkeyPatch
     assert ids._sequence is not parent
 
 
-@pytest.mark.parametrize(
-    "text", ["", "x", str(uuid.uuid4()).upper(), uuid.uuid4().hex, f"{uuid.uuid4()}\n", "١" * 36]
-)
+@pytest.mark.parametrize("text", ["", "x", str(uuid.uuid4()).upper(), uuid.uuid4().hex, f"{uuid.uuid4()}\n", "١" * 36])
 def test_other_spellings_are_no_ids(text: str) -> None:
     assert not is_id(text)
 

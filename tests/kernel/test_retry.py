@@ -54,16 +54,10 @@ async def test_a_transient_failure_is_tried_again_three_times_after_1_2_and_4_se
     assert caught.value.details["attempts"] == 4
 
 
-@pytest.mark.parametrize(
-    "kind", [ProviderError, RateLimitedError, EmbeddingFailedError, OperationTimeoutError]
-)
-async def test_every_retryable_error_may_succeed_the_next_time(
-    kind: type[LaminaError], clock: ManualClock
-) -> None:
+@pytest.mark.parametrize("kind", [ProviderError, RateLimitedError, EmbeddingFailedError, OperationTimeoutError])
+async def test_every_retryable_error_may_succeed_the_next_time(kind: type[LaminaError], clock: ManualClock) -> None:
     heard: list[RetryAttempt] = []
-    result = await retry(
-        Flaky(kind(), kind()), policy=RetryPolicy(), clock=clock, random=middle, on_retry=heard.append
-    )
+    result = await retry(Flaky(kind(), kind()), policy=RetryPolicy(), clock=clock, random=middle, on_retry=heard.append)
     assert result == "answer"
     assert [(each.number, each.delay_s, type(each.error)) for each in heard] == [(1, 1, kind), (2, 2, kind)]
 
@@ -91,9 +85,7 @@ async def test_a_wait_of_exactly_the_cap_is_honoured(clock: ManualClock) -> None
 
 
 @pytest.mark.parametrize("asked", [30.5, 3600, float("inf")])
-async def test_a_provider_that_asks_for_more_than_the_cap_ends_the_attempts(
-    asked: float, clock: ManualClock
-) -> None:
+async def test_a_provider_that_asks_for_more_than_the_cap_ends_the_attempts(asked: float, clock: ManualClock) -> None:
     call = Flaky(RateLimitedError(details={"retry_after": asked}))
     with pytest.raises(RateLimitedError) as caught:
         await retry(call, policy=RetryPolicy(), clock=clock)

@@ -36,9 +36,7 @@ def test_json_lines_are_one_object_each_with_extras_and_traceback() -> None:
     try:
         raise ValueError("first\nsecond")
     except ValueError:
-        logging.getLogger("lamina.memory").exception(
-            "failed\n%s", "twice", extra={"layer": "user", "odd": {1}}
-        )
+        logging.getLogger("lamina.memory").exception("failed\n%s", "twice", extra={"layer": "user", "odd": {1}})
     (line,) = stream.getvalue().splitlines()
     entry = json.loads(line)
     assert entry["level"] == "error"

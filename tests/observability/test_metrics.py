@@ -67,9 +67,7 @@ async def test_a_cancelled_operation_is_no_error(metrics: Metrics) -> None:
             scope.cancel()
             await anyio.sleep_forever()
     assert values(metrics, "memory.operations.errors") == {}
-    assert values(metrics, "memory.operations.total") == {
-        (("operation", "search"), ("status", "cancelled")): 1
-    }
+    assert values(metrics, "memory.operations.total") == {(("operation", "search"), ("status", "cancelled")): 1}
 
 
 def test_results_and_stored_entries_are_shown_by_layer(metrics: Metrics) -> None:

@@ -87,9 +87,7 @@ async def retry(
         await clock.sleep(attempt.delay_s)
 
 
-def _next_delay(
-    error: LaminaError, number: int, policy: RetryPolicy, random: Callable[[], float]
-) -> float | None:
+def _next_delay(error: LaminaError, number: int, policy: RetryPolicy, random: Callable[[], float]) -> float | None:
     """Seconds to wait before this retry, or None when the error is final; then its details say why."""
     if not error.retryable:
         return None

@@ -32,9 +32,7 @@ class JsonFormatter(logging.Formatter):
         return json.dumps(line, default=str)
 
 
-def configure_logging(
-    level: LogLevel = "warning", format: LogFormat = "text", *, stream: TextIO | None = None
-) -> None:
+def configure_logging(level: LogLevel = "warning", format: LogFormat = "text", *, stream: TextIO | None = None) -> None:
     """Write what the `lamina` loggers say to `stream`, else to standard error; calling again replaces it."""
     handler = _LaminaHandler(stream or sys.stderr)
     if format == "json":

@@ -86,14 +86,10 @@ class Metrics:
         self._texts = meter.create_counter("embedding.texts", "{text}", "Texts sent to the embedder")
         self._hits = meter.create_counter("embedding.cache.hits", "{text}", "Texts whose vector was cached")
         self._misses = meter.create_counter("embedding.cache.misses", "{text}", "Texts whose vector was not")
-        self._retries = meter.create_counter(
-            "retry.attempts", "{retry}", "Retries by operation and error code"
-        )
+        self._retries = meter.create_counter("retry.attempts", "{retry}", "Retries by operation and error code")
         self._dropped = meter.create_counter("background.dropped", "{item}", "Items a full queue refused")
         self._loads = meter.create_counter("index.loads", "{index}", "Scope indexes read from the store")
-        self._evictions = meter.create_counter(
-            "index.evictions", "{index}", "Scope indexes given up for room"
-        )
+        self._evictions = meter.create_counter("index.evictions", "{index}", "Scope indexes given up for room")
         self._bytes = meter.create_gauge("index.bytes", "By", "Memory that the loaded scope indexes take")
 
     def measure(self, operation: str) -> "Measurement":
@@ -123,9 +119,7 @@ class Metrics:
         def observe(_: CallbackOptions) -> Iterable[Observation]:
             return [Observation(size, {"layer": layer}) for layer, size in sizes().items()]
 
-        self._meter.create_observable_gauge(
-            "memory.storage.size", [observe], "{entry}", "Stored entries by layer"
-        )
+        self._meter.create_observable_gauge("memory.storage.size", [observe], "{entry}", "Stored entries by layer")
 
     def embedded(self, texts: int) -> None:
         """Count one call of the embedder and the texts in it."""
