@@ -1,14 +1,14 @@
 """What can go wrong, in one tree.
 
     LaminaError                     code, message, operation, retryable, details
-    ├── InvalidInputError           INVALID_INPUT         a value no verb accepts (empty content, NUL, a limit out of range)
+    ├── InvalidInputError           INVALID_INPUT         a value no verb accepts: empty content, NUL
     │   ├── InvalidLayerError       INVALID_LAYER         no such memory layer
     │   ├── MissingIdentifierError  MISSING_IDENTIFIER    the layer needs an identifier that was not given
     │   ├── ContentTooLongError     CONTENT_TOO_LONG      details: max_length, length
     │   ├── QueryTooLongError       QUERY_TOO_LONG        details: max_length, length
     │   ├── InvalidFilterError      INVALID_FILTER        unknown operator, malformed path or value
     │   └── InvalidCursorError      INVALID_CURSOR        not a cursor of this listing
-    ├── MemoryNotFoundError         MEMORY_NOT_FOUND      update of an entry that is absent, or out of the caller's reach
+    ├── MemoryNotFoundError         MEMORY_NOT_FOUND      nothing to update within the caller's reach
     ├── UnauthorizedError           UNAUTHORIZED          the provider refused the credentials
     ├── ConfigurationError          CONFIGURATION_ERROR   the message says what to change, or which command to run
     ├── ProviderError               PROVIDER_ERROR        retryable: the store failed (locked, full, gone)

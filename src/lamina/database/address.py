@@ -36,9 +36,7 @@ def parse_address(text: str) -> Address:
             "The store's address cannot be read; use a file path or postgresql://user:password@host/database."
         ) from None
     kind = url.get_backend_name()
-    if kind == "postgres":
-        url = url.set(drivername="postgresql+psycopg")
-    elif kind == "postgresql":
+    if kind in ("postgres", "postgresql"):
         url = url.set(drivername="postgresql+psycopg")
     elif kind == "sqlite":
         if not url.database:
@@ -58,9 +56,7 @@ def create_engine(address: Address, *, busy_timeout_s: float) -> sa.Engine:
     try:
         import psycopg  # noqa: F401
     except ImportError:
-        raise ConfigurationError(
-            "PostgreSQL needs the extra `postgres`: pip install 'lamina[postgres]'"
-        ) from None
+        raise ConfigurationError("PostgreSQL needs the extra `postgres`: pip install 'lamina[postgres]'") from None
     return sa.create_engine(address.url, poolclass=sa.NullPool, connect_args={"connect_timeout": 10})
 
 

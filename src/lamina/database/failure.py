@@ -7,12 +7,24 @@ import sqlalchemy.exc
 from lamina.errors import LaminaError, OperationTimeoutError, ProviderError, UnauthorizedError
 
 _SQLITE_REASONS = {
-    "SQLITE_FULL": ("disk_full", "The disk is full; nothing of this operation was stored. Free some space and try again."),
-    "SQLITE_IOERR": ("io_error", "The disk failed to read or write the store; check the disk, then `lamina doctor`."),
-    "SQLITE_CORRUPT": ("corrupt", "The store is damaged; restore a backup, or export what can be read with `lamina export`."),
+    "SQLITE_FULL": (
+        "disk_full",
+        "The disk is full; nothing of this operation was stored. Free some space and try again.",
+    ),
+    "SQLITE_IOERR": (
+        "io_error",
+        "The disk failed to read or write the store; check the disk, then `lamina doctor`.",
+    ),
+    "SQLITE_CORRUPT": (
+        "corrupt",
+        "The store is damaged; restore a backup, or export what can be read with `lamina export`.",
+    ),
     "SQLITE_NOTADB": ("not_a_store", "The file is not a Lamina store; check the path."),
     "SQLITE_READONLY": ("read_only", "The store is read-only; check the file's permissions."),
-    "SQLITE_CANTOPEN": ("cannot_open", "The store cannot be opened; check that the folder exists and is writable."),
+    "SQLITE_CANTOPEN": (
+        "cannot_open",
+        "The store cannot be opened; check that the folder exists and is writable.",
+    ),
 }
 
 

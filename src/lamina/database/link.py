@@ -6,6 +6,7 @@ SQLAlchemy Core, so both engines get their own SQL from one definition and value
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Literal, Protocol
 
 import sqlalchemy as sa
@@ -60,18 +61,37 @@ class Link:
         cursor: Cursor = self.raw.execute(text, {**fixed, **params} if fixed else params)
         return cursor
 
-    def run_many(self, statement: Prepared, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Execute a prepared statement once a row."""
+    def run_many(self, statement: Prepared, rows: Sequence[Mapping[str, Any]]) -> int:
+        """Execute a prepared statement once a row; how many rows it changed."""
+        if len(rows) == 1:
+            return self.run(statement, rows[0]).rowcount
         text, fixed = statement.compiled(self.dialect)
-        values = [{**fixed, **row} for row in rows] if fixed else rows
-        self.raw.cursor().executemany(text, values)
+        cursor = self.raw.cursor()
+        cursor.executemany(text, [{**fixed, **row} for row in rows] if fixed else rows)
+        changed: int = cursor.rowcount
+        return changed
 
     def execute(
         self, statement: sa.Executable, params: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None
-    ) -> sa.CursorResult[Any]:
+    ) -> sa.CursorResult[*tuple[Any, ...]]:
         """Execute a Core statement that is not worth preparing, such as one built from a caller's filter."""
-        result: sa.CursorResult[Any] = self.connection.execute(statement, params)  # type: ignore[assignment]
+        result: sa.CursorResult[*tuple[Any, ...]] = self.connection.execute(statement, params)
         return result
+
+    def lock(self, key: int) -> None:
+        """Hold a lock named by `key` until this transaction ends; a SQLite writer is alone anyway."""
+        if self.name == "postgresql":
+            self.raw.execute("SELECT pg_advisory_xact_lock(%s)", (key,))
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """One view of the store for several reads; a SQLite read has that anyway."""
+        if self.name == "sqlite":
+            yield
+            return
+        with self.raw.transaction():
+            self.raw.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            yield
 
 
 def any_of(column: sa.ColumnElement[int], name: str, dialect: DialectName) -> sa.ColumnElement[bool]:

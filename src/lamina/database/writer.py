@@ -64,10 +64,11 @@ class GroupWriter:
             try:
                 link = link or self._connect()
                 self._commit(link, batch)
-            except BaseException as error:  # boundary: a failed commit fails its jobs, never the writer thread
+            except BaseException as error:  # noqa: BLE001 -- boundary: a failed commit fails its jobs, never the writer thread
                 for job in batch:
                     _fail(job, error)
-                link = _discard(link)
+                _discard(link)
+                link = None
         _discard(link)
 
     def _next_batch(self) -> tuple[list[_Job], bool]:

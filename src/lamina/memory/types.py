@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from enum import StrEnum
-from typing import overload
+from typing import TypedDict, overload
 
 from lamina.errors import InvalidLayerError, MissingIdentifierError
 
@@ -89,6 +89,18 @@ class Identifiers:
         return Identifiers(**{name: given[name] for name in layer.required})
 
 
+class IdentifierArguments(TypedDict, total=False):
+    """The identifiers every verb takes by name."""
+
+    agent_id: str | None
+    user_id: str | None
+    session_id: str | None
+    project_id: str | None
+    team_id: str | None
+    org_id: str | None
+    company_id: str | None
+
+
 IDENTIFIER_NAMES: tuple[str, ...] = tuple(entry.name for entry in fields(Identifiers))
 
 
@@ -129,6 +141,21 @@ class MemoryEntry:
     updated_at: datetime
     expires_at: datetime | None = None
     version: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewMemory:
+    """A memory to be added with others. `id` and `created_at` are for imports; leave them out otherwise."""
+
+    content: str
+    layer: MemoryLayer | str = MemoryLayer.USER
+    identifiers: Identifiers = field(default_factory=Identifiers)
+    metadata: Metadata = field(default_factory=dict)
+    tags: Sequence[str] = ()
+    source: Source | None = None
+    expires_at: datetime | None = None
+    id: str | None = None
+    created_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,43 @@
+"""Makes sure that a store and an embedder belong together before anything is searched."""
+
+from lamina.database.engine import Database
+from lamina.database.link import Link
+from lamina.database.schema import to_micros
+from lamina.embedding.types import Embedder
+from lamina.errors import ConfigurationError
+from lamina.index.models import StoredModel, active_model, add_model
+from lamina.kernel.clock import Clock
+
+MODEL_LOCK = 0x6D6F64656C  # "model": one process at a time chooses or switches a store's model
+
+
+async def adopt(database: Database, embedder: Embedder, clock: Clock) -> StoredModel:
+    """The store's active model, registered now if the store is new.
+
+    Raises ConfigurationError, with the command that re-embeds, when the store's vectors come from another model.
+    """
+
+    def register(link: Link) -> StoredModel:
+        link.lock(MODEL_LOCK)
+        return active_model(link) or add_model(
+            link,
+            name=embedder.name,
+            dimensions=embedder.dimensions,
+            state="active",
+            now=to_micros(clock.now()),
+        )
+
+    found = await database.read(active_model)
+    model = await database.write(register) if found is None else found
+    if (model.name, model.dimensions) != (embedder.name, embedder.dimensions):
+        raise ConfigurationError(
+            f"The store's vectors come from {model.name} ({model.dimensions} dimensions), the configured embedder "
+            f"is {embedder.name} ({embedder.dimensions}). Configure the former, or run `lamina reembed`.",
+            details={
+                "stored": model.name,
+                "stored_dimensions": model.dimensions,
+                "configured": embedder.name,
+                "configured_dimensions": embedder.dimensions,
+            },
+        )
+    return model

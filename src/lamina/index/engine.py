@@ -1,0 +1,261 @@
+"""The search engine of the house: scope indexes in a bounded cache, each brought up to date before it ranks.
+
+An index is derived, never the truth. It is loaded on first use, follows the scope's version (own writes and those
+of other processes alike: the version is read in the same view as the results), leaves when the cache is full, and
+can be thrown away at any time. A scope too large for the cache is ranked by the same code while its rows stream by.
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+from numpy.typing import NDArray
+
+from lamina.database.link import Link, Prepared
+from lamina.errors import ConfigurationError
+from lamina.index.lock import ReadWriteLock
+from lamina.index.models import StoredModel
+from lamina.index.query import Query
+from lamina.index.ranking import Ranked, RankingModel
+from lamina.index.rows import RowBatch
+from lamina.index.scan import ScopeScan
+from lamina.index.scope import ScopeIndex
+from lamina.index.settings import IndexSettings
+from lamina.index.store import ScopeKey
+from lamina.index.tables import ACTIVE_MODEL_ID, index_entry, index_vector, scope
+from lamina.observability.metrics import Metrics
+
+Allowed = Callable[[Link, int], NDArray[np.int64]]
+"""Given a scope's id, the entries a filter lets through."""
+
+_CHUNK = 8192
+_ENTRY_OVERHEAD = 400  # bytes an entry takes beside its vector: postings, columns, tables
+
+_SCOPE = Prepared(
+    sa.select(
+        scope.c.id,
+        scope.c.version,
+        scope.c.floor,
+        scope.c.entries,
+        ACTIVE_MODEL_ID,
+    ).where(
+        scope.c.tenant == sa.bindparam("tenant"),
+        scope.c.kind == sa.bindparam("kind"),
+        scope.c.key == sa.bindparam("key"),
+    )
+)
+
+_ROWS = Prepared(
+    sa.select(
+        index_entry.c.version,
+        index_entry.c.entry,
+        index_entry.c.terms,
+        index_vector.c.vector,
+        index_entry.c.conversation,
+        index_entry.c.sequence,
+        index_entry.c.author,
+        index_entry.c.said_at,
+        index_entry.c.expires_at,
+    )
+    .select_from(
+        index_entry.outerjoin(
+            index_vector,
+            sa.and_(
+                index_vector.c.model_id == sa.bindparam("model_id"),
+                index_vector.c.scope_id == index_entry.c.scope_id,
+                index_vector.c.entry == index_entry.c.entry,
+            ),
+        )
+    )
+    .where(
+        index_entry.c.scope_id == sa.bindparam("scope_id"),
+        sa.tuple_(index_entry.c.version, index_entry.c.entry)
+        > sa.tuple_(sa.bindparam("version", type_=sa.BigInteger), sa.bindparam("entry", type_=sa.BigInteger)),
+    )
+    .order_by(index_entry.c.version, index_entry.c.entry)
+    .limit(sa.bindparam("chunk", type_=sa.Integer))
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    id: int
+    version: int
+    floor: int
+    entries: int
+
+
+@dataclass(slots=True)
+class _Cached:
+    index: ScopeIndex
+    lock: ReadWriteLock = field(default_factory=ReadWriteLock)
+    nbytes: int = 0
+
+
+class SearchEngine:
+    """Ranks scopes. Its methods run on store threads, inside the caller's view of the database."""
+
+    def __init__(self, settings: IndexSettings, metrics: Metrics) -> None:
+        self._limit = settings.memory_limit_mb * 1024 * 1024
+        self._metrics = metrics
+        self._cache: OrderedDict[int, _Cached] = OrderedDict()
+        self._gate = threading.Lock()
+        self._bytes = 0
+        self._model: StoredModel | None = None
+        self._ranking = RankingModel()
+
+    def use(self, model: StoredModel, ranking: RankingModel) -> None:
+        """Rank with this model from now on; indexes of another one are dropped."""
+        with self._gate:
+            self._cache.clear()
+            self._bytes = 0
+            self._model = model
+            self._ranking = ranking
+
+    @property
+    def nbytes(self) -> int:
+        """What the cached indexes hold."""
+        return self._bytes
+
+    @property
+    def cached_scopes(self) -> int:
+        """How many indexes are in memory."""
+        return len(self._cache)
+
+    def rank(
+        self,
+        link: Link,
+        key: ScopeKey,
+        query: Query,
+        *,
+        limit: int,
+        threshold: float,
+        now: float,
+        allowed: Allowed | None = None,
+    ) -> Ranked | None:
+        """The best entries of a scope; None when there is no such scope.
+
+        Raises ConfigurationError when the store was re-embedded with another model behind our back.
+        """
+        found = self._find(link, key)
+        if found is None or not found.entries:
+            return None
+        within = allowed(link, found.id) if allowed is not None else None
+        if within is not None and not len(within):
+            return None
+        choice: dict[str, Any] = {
+            "model": self._ranking,
+            "limit": limit,
+            "threshold": threshold,
+            "now": now,
+            "allowed": within,
+        }
+        if self._too_large(found):
+            return self._scan(link, found, query, choice)
+        cached = self._current(link, found)
+        with cached.lock.reading():
+            return cached.index.rank(query, **choice)
+
+    def _find(self, link: Link, key: ScopeKey) -> _Scope | None:
+        row = link.run(_SCOPE, {"tenant": key.tenant, "kind": key.kind, "key": key.key}).fetchone()
+        if row is None:
+            return None
+        model = self._require_model()
+        if row[4] != model.id:
+            raise ConfigurationError(
+                "The store was re-embedded with another model; open it again with that embedder.",
+                details={"expected": model.name},
+            )
+        return _Scope(row[0], row[1], row[2], row[3])
+
+    def _require_model(self) -> StoredModel:
+        if self._model is None:
+            raise ConfigurationError("The search engine was not given an embedding model.")
+        return self._model
+
+    def _too_large(self, found: _Scope) -> bool:
+        return found.entries * (4 * self._require_model().dimensions + _ENTRY_OVERHEAD) > self._limit
+
+    def _current(self, link: Link, found: _Scope) -> _Cached:
+        with self._gate:
+            cached = self._cache.get(found.id)
+            if cached is None:
+                cached = self._cache[found.id] = _Cached(ScopeIndex(dimensions=self._require_model().dimensions))
+            self._cache.move_to_end(found.id)
+        if cached.index.version < found.version:
+            with cached.lock.writing():
+                if cached.index.version < found.version:
+                    self._catch_up(link, found, cached)
+        return cached
+
+    def _catch_up(self, link: Link, found: _Scope, cached: _Cached) -> None:
+        if cached.index.version < found.floor:  # tombstones it has not seen are gone: start afresh
+            cached.index = ScopeIndex(dimensions=self._require_model().dimensions)
+        if cached.index.version == 0:
+            self._metrics.index_loaded()
+        for batch, gone in self._batches(link, found.id, cached.index.version):
+            cached.index.remove(gone)
+            cached.index.upsert(batch)
+        cached.index.version = found.version
+        self._account(found.id, cached)
+
+    def _account(self, scope_id: int, cached: _Cached) -> None:
+        held = cached.index.nbytes
+        with self._gate:
+            if self._cache.get(scope_id) is not cached:
+                return  # evicted meanwhile; it serves this search and goes
+            self._bytes += held - cached.nbytes
+            cached.nbytes = held
+            evicted = 0
+            while self._bytes > self._limit and len(self._cache) > 1:
+                oldest = next(iter(self._cache))
+                if oldest == scope_id:
+                    self._cache.move_to_end(oldest)
+                    continue
+                self._bytes -= self._cache.pop(oldest).nbytes
+                evicted += 1
+        if evicted:
+            self._metrics.index_evicted(evicted)
+
+    def _scan(self, link: Link, found: _Scope, query: Query, choice: dict[str, Any]) -> Ranked:
+        with self._gate:
+            outgrown = self._cache.pop(found.id, None)
+            self._bytes -= outgrown.nbytes if outgrown else 0
+        scan = ScopeScan(query, dimensions=self._require_model().dimensions)
+        with link.snapshot():
+            for batch, _ in self._batches(link, found.id, 0):
+                scan.feed(batch)
+        return scan.rank(**choice)
+
+    def _batches(self, link: Link, scope_id: int, version: int) -> Iterator[tuple[RowBatch, list[int]]]:
+        """What was written after `version`, oldest first: rows to take in, and entries that are gone."""
+        entry = np.iinfo(np.int64).max  # everything of `version` itself is known
+        place = {"scope_id": scope_id, "model_id": self._require_model().id, "chunk": _CHUNK}
+        while True:
+            rows = link.run(_ROWS, {**place, "version": version, "entry": int(entry)}).fetchall()
+            if not rows:
+                return
+            version, entry = rows[-1][0], rows[-1][1]
+            gone = [row[1] for row in rows if row[2] is None]
+            yield _batch([row for row in rows if row[2] is not None] if gone else rows), gone
+            if len(rows) < _CHUNK:
+                return
+
+
+def _batch(rows: list[Any]) -> RowBatch:
+    columns: Any = zip(*rows, strict=True) if rows else ([] for _ in range(9))
+    _, entries, terms, vectors, conversations, sequences, authors, said_at, expires_at = columns
+    return RowBatch(
+        entries=entries,
+        terms=terms,
+        vectors=vectors,
+        conversations=conversations,
+        sequences=sequences,
+        authors=authors,
+        said_at=said_at,
+        expires_at=[np.inf if moment is None else moment for moment in expires_at],
+    )

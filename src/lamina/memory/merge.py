@@ -1,0 +1,62 @@
+"""Merging the results of several layers. Pure: the same results merge alike, in whatever order layers finished."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lamina.memory.duplicate import Statement, directions, same_statement
+from lamina.memory.provider import Found, ScopeResults
+from lamina.memory.types import Duplicate, MemoryLayer, SearchHit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merged:
+    """What a search over several layers found.
+
+    `total` counts what passed the threshold in every layer, before the limit, less the duplicates left out. A
+    duplicate can be seen only among the entries that layers handed over, so beyond the limit none is taken off.
+    """
+
+    hits: tuple[SearchHit, ...]
+    duplicates: tuple[Duplicate, ...]
+    total: int
+
+
+def merge(results: Mapping[MemoryLayer, ScopeResults], *, limit: int, similarity: float = 0.95) -> Merged:
+    """The best `limit` hits by precedence, then score, then newest; of two that say the same the first is kept."""
+    found = sorted((item for result in results.values() for item in result.found), key=_order)
+    kept, duplicates = _distinct(found, similarity)
+    hits = (SearchHit(memory=item.entry, score=item.score, explain=item.signals) for item in kept[:limit])
+    return Merged(
+        hits=tuple(hits),
+        duplicates=tuple(duplicates),
+        total=sum(result.total for result in results.values()) - len(duplicates),
+    )
+
+
+def _order(item: Found) -> tuple[int, float, float, str]:
+    entry = item.entry
+    return (entry.layer.precedence, -item.score, -entry.created_at.timestamp(), entry.id)
+
+
+def _distinct(found: list[Found], similarity: float) -> tuple[list[Found], list[Duplicate]]:
+    close = _close(found, similarity)
+    statements = [Statement(item.entry.content) for item in found]
+    kept: list[int] = []
+    duplicates: list[Duplicate] = []
+    for here, item in enumerate(found):
+        # Only pairs whose vectors are close, or lacking, have their texts read.
+        near = (there for there in kept if close[here, there])
+        twin = next(
+            (there for there in near if same_statement(statements[here], statements[there], strict=False)), None
+        )
+        if twin is None:
+            kept.append(here)
+        else:
+            entry = item.entry
+            duplicates.append(
+                Duplicate(id=entry.id, layer=entry.layer, score=item.score, kept_id=found[twin].entry.id)
+            )
+    return [found[index] for index in kept], duplicates

@@ -1,0 +1,160 @@
+"""Reads of stored memories, each on one view of the store."""
+
+from collections.abc import Collection
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+from numpy.typing import NDArray
+
+from lamina.database.link import Link, Prepared, any_of, number_list
+from lamina.database.schema import to_micros
+from lamina.index.engine import SearchEngine
+from lamina.index.query import prepare_query
+from lamina.index.store import unpack_vector
+from lamina.index.tables import index_vector, scope
+from lamina.memory.cursor import decode_cursor, encode_cursor, listing_fingerprint
+from lamina.memory.filter import Filter
+from lamina.memory.filter_sql import filter_clause
+from lamina.memory.provider import Found, GetRequest, ListRequest, ScopeResults, SearchRequest
+from lamina.memory.rows import (
+    ENTRY_COLUMNS,
+    REVISION_COLUMNS,
+    entry_from_row,
+    present_state,
+    revision_from_row,
+    scope_key,
+)
+from lamina.memory.tables import memory, memory_revision
+from lamina.memory.types import MemoryEntry, Page, Revision, Scope
+
+_GET = Prepared(
+    sa.select(*ENTRY_COLUMNS, scope.c.key)
+    .join_from(memory, scope, memory.c.scope_id == scope.c.id)
+    .where(memory.c.tenant == sa.bindparam("tenant"), memory.c.id == sa.bindparam("id"))
+)
+_REVISIONS = Prepared(
+    sa.select(*REVISION_COLUMNS)
+    .where(
+        memory_revision.c.memory_row == sa.bindparam("row"),
+        memory_revision.c.tenant == sa.bindparam("tenant"),
+    )
+    .order_by(memory_revision.c.version)
+)
+
+
+def _by_rows(dialect: Any) -> Prepared:
+    vectors = sa.and_(
+        index_vector.c.model_id == sa.bindparam("model_id"),
+        index_vector.c.scope_id == memory.c.scope_id,
+        index_vector.c.entry == memory.c.row,
+    )
+    return Prepared(
+        sa.select(*ENTRY_COLUMNS, index_vector.c.vector)
+        .select_from(memory.outerjoin(index_vector, vectors))
+        .where(any_of(memory.c.row, "rows", dialect), memory.c.tenant == sa.bindparam("tenant"))
+    )
+
+
+_BY_ROWS = {"sqlite": _by_rows("sqlite"), "postgresql": _by_rows("postgresql")}
+
+
+def reach(scopes: Collection[Scope]) -> set[str]:
+    """The index keys of the scopes a caller may touch."""
+    return {scope_key(item).key for item in scopes}
+
+
+def is_live(entry: MemoryEntry, now: Any) -> bool:
+    """Whether an entry can be seen at this moment."""
+    return entry.expires_at is None or entry.expires_at > now
+
+
+def get_memory(link: Link, request: GetRequest) -> tuple[int, MemoryEntry] | None:
+    """An entry and its row, or None when it is absent, expired or out of reach: nobody can tell which."""
+    row = link.run(_GET, {"tenant": request.tenant, "id": request.id}).fetchone()
+    if row is None or row[-1] not in reach(request.scopes):
+        return None
+    entry = entry_from_row(row)
+    return (row[0], entry) if is_live(entry, request.now) else None
+
+
+def get_history(link: Link, request: GetRequest) -> tuple[Revision, ...]:
+    """Every state of an entry, oldest first."""
+    found = get_memory(link, request)
+    if found is None:
+        return ()
+    row, entry = found
+    past = link.run(_REVISIONS, {"row": row, "tenant": request.tenant}).fetchall()
+    return (*map(revision_from_row, past), present_state(entry))
+
+
+def search_scope(link: Link, engine: SearchEngine, model_id: int, request: SearchRequest) -> ScopeResults:
+    """Rank a scope and read the entries that made it."""
+    ranked = engine.rank(
+        link,
+        scope_key(request.scope),
+        prepare_query(request.query, request.embedding.vector),
+        limit=request.limit,
+        threshold=request.threshold,
+        now=request.now.timestamp(),
+        allowed=None if request.filter == _EVERYTHING else _filtered(request.filter),
+    )
+    if ranked is None or not len(ranked.entries):
+        return ScopeResults(found=(), total=0 if ranked is None else ranked.total)
+    rows = ranked.entries.tolist()
+    params = {"rows": number_list(rows, link.name), "model_id": model_id, "tenant": request.scope.tenant}
+    read = {row[0]: row for row in link.run(_BY_ROWS[link.name], params).fetchall()}
+    found = [
+        Found(
+            entry=entry_from_row(read[row]),
+            score=score,
+            vector=unpack_vector(read[row][-1]),
+            signals=asdict(signal) if request.explain else None,
+        )
+        for row, score, signal in zip(rows, ranked.scores.tolist(), ranked.signals, strict=True)
+        if row in read  # on PostgreSQL an entry can go between ranking and reading
+    ]
+    return ScopeResults(found=tuple(found), total=ranked.total)
+
+
+_EVERYTHING = Filter()
+
+
+def _filtered(filter: Filter) -> Any:
+    def rows(link: Link, scope_id: int) -> NDArray[np.int64]:
+        statement = sa.select(memory.c.row).where(memory.c.scope_id == scope_id)
+        clause = filter_clause(filter, tags=memory.c.tags, metadata=memory.c.metadata, dialect=link.name)
+        if clause is not None:
+            statement = statement.where(clause)
+        return np.array(link.execute(statement).scalars().all(), np.int64)
+
+    return rows
+
+
+def list_memories(link: Link, request: ListRequest) -> Page:
+    """One page of a scope, newest first; the total counts what the filter lets through."""
+    key = scope_key(request.scope)
+    listing = listing_fingerprint(request.scope, request.filter)
+    before = None if request.cursor is None else decode_cursor(request.cursor, listing, operation="list")
+    scope_id = link.execute(
+        sa.select(scope.c.id).where(scope.c.tenant == key.tenant, scope.c.kind == key.kind, scope.c.key == key.key)
+    ).scalar_one_or_none()
+    if scope_id is None:
+        return Page(memories=(), next_cursor=None, total_count=0)
+    conditions = [
+        memory.c.scope_id == scope_id,
+        sa.or_(memory.c.expires_at.is_(None), memory.c.expires_at > to_micros(request.now)),
+    ]
+    clause = filter_clause(request.filter, tags=memory.c.tags, metadata=memory.c.metadata, dialect=link.name)
+    if clause is not None:
+        conditions.append(clause)
+    total = link.execute(sa.select(sa.func.count()).select_from(memory).where(*conditions)).scalar_one()
+    if before is not None:
+        conditions.append(memory.c.row < before)
+    statement = sa.select(*ENTRY_COLUMNS).where(*conditions).order_by(memory.c.row.desc())
+    rows = link.execute(statement.limit(request.limit + 1)).all()
+    more = len(rows) > request.limit
+    shown = rows[: request.limit]
+    cursor = encode_cursor(shown[-1][0], listing) if more else None
+    return Page(memories=tuple(map(entry_from_row, shown)), next_cursor=cursor, total_count=total)
