@@ -46,7 +46,8 @@ def distribution(requirement: str) -> str:
 def imports_of(*modules: str, folder: Path = SOURCE) -> dict[str, list[str]]:
     """What importing the modules in a new process loads and does."""
     probe = [sys.executable, str(PROJECT / "tests" / "import_probe.py"), *modules]
-    run = subprocess.run(probe, env={"PYTHONPATH": str(folder)}, capture_output=True, text=True, check=True)
+    run = subprocess.run(probe, env={"PYTHONPATH": str(folder)}, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, f"the modules cannot be imported:\n{run.stderr[-2000:]}"
     result: dict[str, list[str]] = json.loads(run.stdout)
     return result
 
