@@ -18,15 +18,16 @@ help:
 
 setup: $(VENV)/.project
 
-$(VENV)/.requirements: requirements/dev.txt
+$(VENV)/.requirements: requirements/dev.txt requirements/uv.txt
 	@echo "== pinned requirements into $(VENV)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.txt
+	@$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements/dev.txt
 	@touch $@
 
 $(VENV)/.project: $(VENV)/.requirements pyproject.toml
 	@echo "== this project into $(VENV)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
 	@touch $@
 
 run: setup
@@ -56,6 +57,8 @@ lock: setup
 	@$(BIN)/uv pip compile pyproject.toml --all-extras --group dev --universal --python-version 3.11 \
 		--upgrade --generate-hashes --no-config --no-emit-index-url --quiet \
 		--custom-compile-command "make lock" --output-file requirements/dev.txt
+	@(echo "# The installer of everything else, from dev.txt: \`make lock\` writes both."; \
+		sed -n '/^uv==/,/^[^ ]/{/^uv==/p;/^ /p}' requirements/dev.txt) > requirements/uv.txt
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist bench-results
