@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
-Pooling = Literal["auto", "mean", "cls", "last"]
-"""How token vectors become one; `auto` follows what the model's folder says."""
+Pooling = Literal["auto", "mean", "cls", "last", "none"]
+"""How token vectors become one; `auto` follows the model's folder, `none` is for one that pools itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +28,7 @@ class EmbeddingSettings:
     document_prefix: str | None = None
     """Text put before a document; unset means what the model is known to need."""
     pooling: Pooling = "auto"
-    """How an onnx model's token vectors become one: `auto`, `mean`, `cls` or `last`."""
+    """How an onnx model's token vectors become one: `auto`, `mean`, `cls`, `last` or `none`."""
     max_tokens: int = 512
     """Tokens of a text that a local model reads at most."""
 
