@@ -3,10 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-from lamina.memory.duplicate import Statement, directions, same_statement
+from lamina.memory.duplicate import Statement, cosines, same_statement
 from lamina.memory.provider import Found, ScopeResults
 from lamina.memory.types import Duplicate, MemoryLayer, SearchHit
 
@@ -42,21 +39,19 @@ def _order(item: Found) -> tuple[int, float, float, str]:
 
 
 def _distinct(found: list[Found], similarity: float) -> tuple[list[Found], list[Duplicate]]:
-    close = _close(found, similarity)
+    """Keep the first of those that say the same. Only pairs with close or missing vectors have their texts read."""
+    cosine = cosines([item.vector for item in found])
     statements = [Statement(item.entry.content) for item in found]
     kept: list[int] = []
     duplicates: list[Duplicate] = []
     for here, item in enumerate(found):
-        # Only pairs whose vectors are close, or lacking, have their texts read.
-        near = (there for there in kept if close[here, there])
-        twin = next(
-            (there for there in near if same_statement(statements[here], statements[there], strict=False)), None
-        )
+        near = (there for there in kept if not cosine[here, there] < similarity)
+        same = (t for t in near if same_statement(statements[here], statements[t], float(cosine[here, t])))
+        twin = next(same, None)
         if twin is None:
             kept.append(here)
-        else:
-            entry = item.entry
-            duplicates.append(
-                Duplicate(id=entry.id, layer=entry.layer, score=item.score, kept_id=found[twin].entry.id)
-            )
+            continue
+        entry = item.entry
+        kept_id = found[twin].entry.id
+        duplicates.append(Duplicate(id=entry.id, layer=entry.layer, score=item.score, kept_id=kept_id))
     return [found[index] for index in kept], duplicates
