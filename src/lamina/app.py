@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 import anyio
 
@@ -188,16 +188,9 @@ def resolve_settings(target: str | Path | None = None, **overrides: object) -> L
     """The effective settings for a target and where each came from; arguments win over environment and file."""
     text = None if target is None else str(target)
     if text is not None and text.endswith(".toml"):
-        return load_settings(Path(text), **_sections(overrides))
+        return load_settings(Path(text), overrides=overrides)
     if text is not None:
         section = overrides.get("database")
         given = dict(section) if isinstance(section, Mapping) else {}
         overrides["database"] = {**given, "url": text}
-    return load_settings(**_sections(overrides))
-
-
-def _sections(overrides: Mapping[str, object]) -> dict[str, Any]:
-    for reserved in ("path", "environ"):
-        if reserved in overrides:
-            raise ConfigurationError(f"There is no section {reserved!r} of settings.")
-    return dict(overrides)
+    return load_settings(overrides=overrides)

@@ -106,3 +106,8 @@ def any_of(column: sa.ColumnElement[int], name: str, dialect: DialectName) -> sa
 def number_list(values: Sequence[int], dialect: DialectName) -> object:
     """The bound form of the numbers for `any_of`."""
     return list(values) if dialect == "postgresql" else "[" + ",".join(map(str, values)) + "]"
+
+
+def unindexed(column: sa.ColumnElement[Any], dialect: DialectName) -> sa.ColumnElement[Any]:
+    """The column for a check only: SQLite would rather scan a tenant's whole index than look up ten rows."""
+    return sa.type_coerce(sa.literal_column(f"+{column}"), column.type) if dialect == "sqlite" else column

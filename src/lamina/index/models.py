@@ -5,6 +5,7 @@ then switches in one transaction; until then every search uses the old model, af
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -35,6 +36,12 @@ def building_model(link: Link) -> StoredModel | None:
     return _find(link, embedding_model.c.state == "building")
 
 
+def retired_models(link: Link) -> list[StoredModel]:
+    """Models that were replaced; their vectors can go."""
+    rows = link.execute(sa.select(*_COLUMNS).where(embedding_model.c.state == "retired").order_by(embedding_model.c.id))
+    return [_model(row) for row in rows]
+
+
 def add_model(link: Link, *, name: str, dimensions: int, state: str, now: int) -> StoredModel:
     """Register a model."""
     statement = sa.insert(embedding_model).values(name=name, dimensions=dimensions, state=state, created_at=now)
@@ -61,15 +68,22 @@ def drop_model(link: Link, model_id: int) -> None:
     link.execute(sa.delete(embedding_model).where(embedding_model.c.id == model_id))
 
 
+_COLUMNS = (
+    embedding_model.c.id,
+    embedding_model.c.name,
+    embedding_model.c.dimensions,
+    embedding_model.c.state,
+    embedding_model.c.calibration,
+)
+
+
 def _find(link: Link, condition: sa.ColumnElement[bool]) -> StoredModel | None:
-    columns = embedding_model.c
-    row = link.execute(
-        sa.select(columns.id, columns.name, columns.dimensions, columns.state, columns.calibration)
-        .where(condition)
-        .order_by(columns.id.desc())
-    ).first()
-    if row is None:
-        return None
-    fitted = load_json(row.calibration)
+    row = link.execute(sa.select(*_COLUMNS).where(condition).order_by(embedding_model.c.id.desc())).first()
+    return None if row is None else _model(row)
+
+
+def _model(row: Any) -> StoredModel:
+    id, name, dimensions, state, stored = row
+    fitted = load_json(stored)
     calibration = None if fitted is None else Calibration.from_json(dump_json(fitted))
-    return StoredModel(id=row.id, name=row.name, dimensions=row.dimensions, state=row.state, calibration=calibration)
+    return StoredModel(id=id, name=name, dimensions=dimensions, state=state, calibration=calibration)

@@ -8,7 +8,7 @@ import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
-from lamina.database.link import Link, Prepared, any_of, number_list
+from lamina.database.link import Link, Prepared, any_of, number_list, unindexed
 from lamina.database.schema import to_micros
 from lamina.index.engine import SearchEngine
 from lamina.index.query import prepare_query
@@ -53,7 +53,7 @@ def _by_rows(dialect: Any) -> Prepared:
     return Prepared(
         sa.select(*ENTRY_COLUMNS, index_vector.c.vector)
         .select_from(memory.outerjoin(index_vector, vectors))
-        .where(any_of(memory.c.row, "rows", dialect), memory.c.tenant == sa.bindparam("tenant"))
+        .where(any_of(memory.c.row, "rows", dialect), unindexed(memory.c.tenant, dialect) == sa.bindparam("tenant"))
     )
 
 
