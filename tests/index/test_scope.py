@@ -31,6 +31,7 @@ class Row:
     conversation: str = ""
     sequence: int = 0
     author: str = ""
+    said_at: float = 0.0
     expires_at: float = math.inf
 
 
@@ -42,7 +43,7 @@ def batch(rows: Sequence[Row]) -> RowBatch:
         conversations=[name_key(row.conversation) if row.conversation else 0 for row in rows],
         sequences=[row.sequence for row in rows],
         authors=[name_key(row.author) if row.author else 0 for row in rows],
-        said_at=[0.0 for _ in rows],
+        said_at=[row.said_at for row in rows],
         expires_at=[row.expires_at for row in rows],
     )
 
@@ -75,6 +76,7 @@ rows_strategy = st.builds(
     conversation=st.sampled_from(["", "one", "two"]),
     sequence=st.integers(0, 6),
     author=st.sampled_from(["", "Ana", "Ben"]),
+    said_at=st.sampled_from([0.0, 1_683_554_160.0, 1_690_000_000.0]),
     expires_at=st.sampled_from([math.inf, 5.0]),
 )
 steps = st.lists(
@@ -82,7 +84,9 @@ steps = st.lists(
     | st.tuples(st.just("remove"), st.lists(st.integers(1, 12), max_size=4)),
     max_size=12,
 )
-queries = st.tuples(st.lists(st.sampled_from([*WORDS, "unknown", "what"]), max_size=5).map(" ".join), vectors)
+queries = st.tuples(
+    st.lists(st.sampled_from([*WORDS, "unknown", "what", "in May 2023", "in July"]), max_size=5).map(" ".join), vectors
+)
 
 
 def same(one: Ranked, other: Ranked) -> None:
@@ -152,14 +156,13 @@ def test_scores_are_relevances_in_falling_order_and_the_signals_add_up(
     assert scores == sorted(scores, reverse=True)
     assert all(0.0 <= score <= 1.0 for score in scores)
     for score, signal in zip(scores, ranked.signals, strict=True):
-        parts = (signal.lexical, signal.vector, signal.neighbour, signal.conversation, signal.author)
+        parts = (signal.lexical, signal.vector, signal.neighbour, signal.conversation, signal.author, signal.date)
         assert sum(parts) == pytest.approx(score, abs=1e-5) or sum(parts) == 0
 
 
 def test_many_single_rows_give_what_one_load_gives() -> None:
     rows = [
-        Row(i, f"{WORDS[i % 11]} {WORDS[i % 7]} note{i % 97}", conversation=f"c{i % 5}", sequence=i)
-        for i in range(600)
+        Row(i, f"{WORDS[i % 11]} {WORDS[i % 7]} note{i % 97}", conversation=f"c{i % 5}", sequence=i) for i in range(600)
     ]
     grown = ScopeIndex(dimensions=4)
     for row in rows:
@@ -168,11 +171,7 @@ def test_many_single_rows_give_what_one_load_gives() -> None:
         grown.upsert(batch([replace(row, text="changed " + row.text)]))
     grown.remove(range(200, 400))
     fresh = index_of(
-        [
-            replace(r, text="changed " + r.text) if r.entry < 150 else r
-            for r in rows
-            if not 200 <= r.entry < 400
-        ]
+        [replace(r, text="changed " + r.text) if r.entry < 150 else r for r in rows if not 200 <= r.entry < 400]
     )
     same(search(grown, "dark changed note5"), search(fresh, "dark changed note5"))
     assert len(grown) == 400

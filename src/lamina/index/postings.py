@@ -4,8 +4,6 @@ Postings live in a few sorted segments whose sizes fall geometrically. A new row
 similar size are merged, so that one row costs next to nothing and a lookup visits a handful of segments.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,9 +22,7 @@ def impact(
     One mention in a text of the pivot's length is worth exactly 1.
     """
     tf = counts.astype(np.float32)
-    norm = lengths * np.float32(SATURATION * length_share / pivot) + np.float32(
-        SATURATION * (1 - length_share)
-    )
+    norm = lengths * np.float32(SATURATION * length_share / pivot) + np.float32(SATURATION * (1 - length_share))
     norm += tf
     tf *= np.float32(1 + SATURATION)
     tf /= norm
@@ -66,9 +62,7 @@ def _segment(
     order = np.argsort(hashes, kind="stable")
     hashes = hashes[order]
     first = (
-        np.flatnonzero(np.concatenate(([True], hashes[1:] != hashes[:-1])))
-        if len(hashes)
-        else np.zeros(0, np.int64)
+        np.flatnonzero(np.concatenate(([True], hashes[1:] != hashes[:-1]))) if len(hashes) else np.zeros(0, np.int64)
     )
     return Segment(
         terms=hashes[first],
@@ -122,9 +116,7 @@ class Postings:
             if at < len(segment.terms) and segment.terms[at] == key:
                 span = slice(int(segment.bounds[at]), int(segment.bounds[at + 1]))
                 found.append(
-                    Posting(
-                        slots=segment.slots[span], counts=segment.counts[span], impacts=segment.impacts[span]
-                    )
+                    Posting(slots=segment.slots[span], counts=segment.counts[span], impacts=segment.impacts[span])
                 )
         return found
 

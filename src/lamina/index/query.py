@@ -1,13 +1,12 @@
 """A query, analysed once and ranked against any number of scopes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lamina.index.common_words import background_frequency, is_stop_word
+from lamina.index.dates import DateSpan, find_dates
 from lamina.index.terms import name_key, term_key, words
 
 _LONGEST_NAME = 3
@@ -15,12 +14,12 @@ _LONGEST_NAME = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """Distinct terms in order of appearance with their weights and background frequencies, names, and the vector."""
+    """Distinct terms in order of appearance with their background frequencies, possible names, dates, the vector."""
 
     terms: tuple[int, ...]
-    weights: NDArray[np.float32]
     priors: NDArray[np.float32]
-    names: NDArray[np.int64]
+    names: tuple[int, ...]
+    dates: tuple[DateSpan, ...]
     vector: NDArray[np.float32] | None
 
 
@@ -36,21 +35,22 @@ def prepare_query(text: str, vector: NDArray[np.float32] | None) -> Query:
     priors = np.array([background_frequency(counted[key]) for key in terms], np.float32)
     return Query(
         terms=terms,
-        weights=np.ones(len(terms), np.float32),
         priors=priors,
         names=_names(found),
+        dates=find_dates(text),
         vector=_unit(vector),
     )
 
 
-def _names(found: list[str]) -> NDArray[np.int64]:
+def _names(found: list[str]) -> tuple[int, ...]:
     """Hash every run of up to three words: any of them may be the name of an author."""
-    runs = {
+    runs = dict.fromkeys(
         " ".join(found[start : start + length])
-        for length in range(1, _LONGEST_NAME + 1)
-        for start in range(len(found) - length + 1)
-    }
-    return np.sort(np.fromiter((name_key(run) for run in runs if not is_stop_word(run)), np.int64))
+        for start in range(len(found))
+        if not is_stop_word(found[start])
+        for length in range(1, min(_LONGEST_NAME, len(found) - start) + 1)
+    )
+    return tuple(name_key(run) for run in runs)
 
 
 def _unit(vector: NDArray[np.float32] | None) -> NDArray[np.float32] | None:

@@ -1,21 +1,31 @@
 """How evidence becomes a relevance: pure functions, the same for an index in memory and for a scan.
 
-The evidence of every entry is fused into one raw score, lifted by its neighbours in the conversation and mapped to
-a relevance in [0, 1]. Filters only choose among the results; what is filtered out still counts as context.
+1. `lexical` is BM25 divided by the most the query could score (unknown words counted in full), so it is absolute.
+2. `vector` is the cosine on the scale of the embedder's calibration; without a vector, words speak for both.
+3. Both make an entry's own evidence; the better neighbour of its conversation, and of the second neighbours, lends
+   a share of its own. An entry that stands alone is its own neighbour, so entries without a source lose nothing.
+4. The words of the whole conversation add a little.
+5. The sum is divided by what the scope asks for: the more entries, the more evidence, since each is a chance to be
+   wrong. What remains is counted in units of "enough".
+6. An author or a date that the query names adds a fixed share of enough, never enough on its own.
+7. `calibration.relevance` maps the evidence to [0, 1]; enough is 0.7.
+
+Filters only choose among the results; what is filtered out still counts as context.
 """
 
-from __future__ import annotations
-
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lamina.index.calibration import Calibration
+from lamina.index.calibration import Calibration, evidence_of, relevance
 
 Floats = NDArray[np.float32]
 
-BACKGROUND_SIZE = 100.0
+_BACKGROUND_SIZE = 100.0
+_SMALLEST_CROWD = 5
+_SHORT = 20.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,20 +35,31 @@ class RankingModel:
     calibration: Calibration = field(default_factory=Calibration)
     lexical: float = 0.6
     vector: float = 0.4
-    neighbour: float = 0.4
-    conversation: float = 0.15
-    author: float = 0.1
+    neighbour: float = 0.45
+    second_neighbour: float = 0.15
+    conversation: float = 0.2
+    author: float = 0.6
+    date: float = 0.5
+    asked: float = 0.06
+    asked_by_crowd: float = 0.056
+
+    def enough(self, size: int) -> float:
+        """Give the evidence that a scope of so many entries asks for."""
+        return self.asked + self.asked_by_crowd * math.log(max(size, _SMALLEST_CROWD))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
     """What is known about every entry of a scope for one query; entry i of each array is the same entry.
 
-    `previous` and `following` are -1 where the conversation has no such entry, `conversations` are dense numbers
-    into `conversation_lexical`, whose number 0 stands for "no conversation" and holds zero.
+    `previous` and `following` are -1 where the conversation has no such entry. `conversations` are dense numbers
+    into `conversation_lexical`, whose number 0 stands for "no conversation" and holds zero. `count` is the number of
+    living entries; the arrays may hold dead ones, which `visible` masks. `cosine` is used up.
     """
 
+    count: int
     entries: NDArray[np.int64]
+    lengths: Floats
     lexical: Floats
     cosine: Floats | None
     missing_vector: NDArray[np.bool_] | None
@@ -46,7 +67,9 @@ class Evidence:
     conversation_lexical: Floats
     previous: NDArray[np.int32]
     following: NDArray[np.int32]
-    written_by: NDArray[np.bool_] | None
+    by_author: NDArray[np.bool_] | None
+    dated: Floats | None
+    visible: NDArray[np.bool_] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +81,7 @@ class Signal:
     neighbour: float
     conversation: float
     author: float
+    date: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,98 +97,125 @@ class Ranked:
 def rarity(frequencies: Floats, size: int, priors: Floats) -> Floats:
     """Give the weight of terms found in `frequencies` of `size` entries.
 
-    A scope of three entries says little about which words are rare, so a background of `BACKGROUND_SIZE` imagined
-    entries, in which a term occurs with its prior probability, is counted in.
+    A scope of three entries says little about which words are rare, so a background of a hundred imagined entries,
+    in which a term occurs with its prior probability, is counted in.
     """
-    expected = frequencies + np.float32(BACKGROUND_SIZE) * priors + np.float32(0.5)
-    weights: Floats = np.log(np.float32(size + BACKGROUND_SIZE + 1) / expected)
+    expected = frequencies + np.float32(_BACKGROUND_SIZE) * priors + np.float32(0.5)
+    weights: Floats = np.log(np.float32(size + _BACKGROUND_SIZE + 1) / expected)
     return weights
 
 
-def rank_evidence(
-    evidence: Evidence,
-    *,
-    model: RankingModel,
-    limit: int,
-    threshold: float,
-    visible: NDArray[np.bool_] | None,
-) -> Ranked:
-    """Fuse, lift, calibrate and choose; `visible` masks the entries that may be returned."""
-    size = len(evidence.entries)
-    parts = _Parts(evidence, model)
-    raw = parts.total()
-    cut = model.calibration.raw_of(threshold)
-    passed = raw[:size] >= np.float32(cut)
-    if visible is not None:
-        passed &= visible
+def rank_evidence(evidence: Evidence, *, model: RankingModel, limit: int, threshold: float) -> Ranked:
+    """Fuse, lift, calibrate and choose."""
+    own = _own(evidence, model)
+    total = _total(evidence, own, model)
+    passed = total >= np.float32(evidence_of(threshold))
+    if evidence.visible is not None:
+        passed &= evidence.visible
     chosen = np.flatnonzero(passed)
-    total = len(chosen)
-    if total > limit:
-        kth = total - limit
-        floor = np.partition(raw[chosen], kth)[kth]
-        chosen = chosen[raw[chosen] >= floor]
-    order = np.lexsort((-evidence.entries[chosen], -raw[chosen]))[:limit]
+    count = len(chosen)
+    strength = total[chosen]
+    if count > limit:
+        floor = np.partition(strength, count - limit)[count - limit]
+        best = strength >= floor
+        chosen, strength = chosen[best], strength[best]
+    order = np.lexsort((-evidence.entries[chosen], -strength))[:limit]
     chosen = chosen[order]
-    scores = model.calibration.relevance(raw[chosen])
-    return Ranked(
-        entries=evidence.entries[chosen], scores=scores, signals=parts.signals(chosen, scores), total=total
-    )
+    scores = np.maximum(relevance(strength[order]), np.float32(min(threshold, 1.0)))
+    signals = _signals(evidence, own, chosen, scores, model)
+    return Ranked(entries=evidence.entries[chosen], scores=scores, signals=signals, total=count)
 
 
-class _Parts:
-    """The weighted parts of the raw score of every entry."""
+def _own(evidence: Evidence, model: RankingModel) -> Floats:
+    """Give each entry's own evidence, with one more element, zero: what the neighbour number -1 reads."""
+    size = len(evidence.entries)
+    own = np.empty(size + 1, np.float32)
+    own[size] = 0
+    view = own[:size]
+    # Texts that repeat a word could score above "every word found".
+    np.minimum(evidence.lexical, 1, out=view)
+    if evidence.cosine is None:
+        view *= np.float32(model.lexical + model.vector)
+        return own
+    vector = model.calibration.similarity(evidence.cosine)
+    if evidence.missing_vector is not None:
+        np.copyto(vector, view, where=evidence.missing_vector)
+    vector *= np.float32(model.vector)
+    view *= np.float32(model.lexical)
+    view += vector
+    return own
 
-    def __init__(self, evidence: Evidence, model: RankingModel) -> None:
-        self._evidence = evidence
-        self._model = model
-        size = len(evidence.entries)
-        # One more element, zero, is what the neighbour number -1 reads.
-        own = np.zeros(size + 1, np.float32)
-        lexical = np.minimum(evidence.lexical, np.float32(1))
-        if evidence.cosine is None:
-            own[:size] = lexical * np.float32(model.lexical + model.vector)
+
+def _total(evidence: Evidence, own: Floats, model: RankingModel) -> Floats:
+    """Give the whole evidence of each entry, counted in what its scope asks for."""
+    scale = 1 / model.enough(evidence.count)
+    if len(evidence.conversation_lexical) == 1:
+        total: Floats = own[:-1] * np.float32(model.neighbour + model.second_neighbour)
+        total += own[:-1]
+    else:
+        total = _lift(own, evidence.previous, evidence.following, model)
+        total += own[:-1]
+        total += (evidence.conversation_lexical * np.float32(model.conversation))[evidence.conversations]
+    total *= np.float32(scale)
+    if evidence.by_author is not None:
+        author = evidence.lengths * np.float32(model.author / _SHORT)
+        np.minimum(author, np.float32(model.author), out=author)
+        author *= evidence.by_author
+        total += author
+    if evidence.dated is not None:
+        total += evidence.dated * np.float32(model.date)
+    return total
+
+
+def _lift(own: Floats, previous: NDArray[np.int32], following: NDArray[np.int32], model: RankingModel) -> Floats:
+    before, after = np.zeros_like(own), np.zeros_like(own)
+    np.take(own, previous, out=before[:-1], mode="wrap")
+    np.take(own, following, out=after[:-1], mode="wrap")
+    lift = np.maximum(before[:-1], after[:-1])
+    lift *= np.float32(model.neighbour)
+    second = np.maximum(np.take(before, previous, mode="wrap"), np.take(after, following, mode="wrap"))
+    second *= np.float32(model.second_neighbour)
+    lift += second
+    alone = (previous & following) == -1
+    np.multiply(own[:-1], np.float32(model.neighbour + model.second_neighbour), out=lift, where=alone)
+    return lift
+
+
+def _signals(
+    evidence: Evidence, own: Floats, chosen: NDArray[np.int64], scores: Floats, model: RankingModel
+) -> list[Signal]:
+    scale = np.float32(1 / model.enough(evidence.count))
+    mine = own[chosen]
+    lexical = mine
+    if evidence.cosine is not None:
+        lexical = np.minimum(evidence.lexical[chosen], 1) * np.float32(model.lexical)
+        if evidence.missing_vector is not None:
+            lexical = np.where(evidence.missing_vector[chosen], mine, lexical)
+    conversation = evidence.conversation_lexical[evidence.conversations[chosen]] * np.float32(model.conversation)
+    parts = np.zeros((6, len(chosen)), np.float32)
+    parts[0] = lexical * scale
+    parts[1] = np.maximum(mine - lexical, 0) * scale
+    parts[3] = conversation * scale
+    if evidence.by_author is not None:
+        author = np.minimum(evidence.lengths[chosen] / np.float32(_SHORT), 1) * np.float32(model.author)
+        parts[4] = author * evidence.by_author[chosen]
+    if evidence.dated is not None:
+        parts[5] = evidence.dated[chosen] * np.float32(model.date)
+    before, after = evidence.previous[chosen], evidence.following[chosen]
+    first = np.maximum(own[before], own[after])
+    second = np.zeros_like(first)
+    for i, (one, other) in enumerate(zip(before.tolist(), after.tolist(), strict=True)):
+        if one < 0 and other < 0:
+            first[i] = second[i] = mine[i]
         else:
-            vector = model.calibration.similarity(evidence.cosine)
-            if evidence.missing_vector is not None:
-                np.copyto(vector, lexical, where=evidence.missing_vector)
-            np.multiply(vector, np.float32(model.vector), out=own[:size])
-            own[:size] += lexical * np.float32(model.lexical)
-        self.own = own
-        self.lexical = lexical
-
-    def total(self) -> Floats:
-        evidence, model = self._evidence, self._model
-        size = len(evidence.entries)
-        lift = np.maximum(self.own[evidence.previous], self.own[evidence.following])
-        lift *= np.float32(model.neighbour)
-        raw = lift
-        raw += self.own[:size]
-        if len(evidence.conversation_lexical) > 1:
-            raw += (evidence.conversation_lexical * np.float32(model.conversation))[evidence.conversations]
-        if evidence.written_by is not None:
-            raw += evidence.written_by * np.float32(model.author)
-        return raw
-
-    def signals(self, chosen: NDArray[np.int64], scores: Floats) -> list[Signal]:
-        evidence, model = self._evidence, self._model
-        own = self.own[chosen]
-        lexical = self.lexical[chosen] * np.float32(model.lexical)
-        if evidence.cosine is None:
-            lexical = own
-        elif evidence.missing_vector is not None:
-            lexical = np.where(evidence.missing_vector[chosen], own, lexical)
-        lift = np.maximum(self.own[evidence.previous[chosen]], self.own[evidence.following[chosen]])
-        lift *= np.float32(model.neighbour)
-        conversation = evidence.conversation_lexical[evidence.conversations[chosen]] * np.float32(
-            model.conversation
-        )
-        author = np.zeros_like(own)
-        if evidence.written_by is not None:
-            author = evidence.written_by[chosen] * np.float32(model.author)
-        parts = np.stack([lexical, own - lexical, lift, conversation, author])
-        whole = parts.sum(axis=0)
-        parts *= np.divide(scores, whole, out=np.zeros_like(whole), where=whole > 0)
-        return [
-            Signal(lexical=a, vector=b, neighbour=c, conversation=d, author=e)
-            for a, b, c, d, e in parts.T.tolist()
-        ]
+            second[i] = max(
+                float(own[evidence.previous[one]]) if one >= 0 else 0.0,
+                float(own[evidence.following[other]]) if other >= 0 else 0.0,
+            )
+    parts[2] = (first * np.float32(model.neighbour) + second * np.float32(model.second_neighbour)) * scale
+    whole = parts.sum(axis=0)
+    parts *= np.divide(scores, whole, out=np.zeros_like(whole), where=whole > 0)
+    return [
+        Signal(lexical=a, vector=b, neighbour=c, conversation=d, author=e, date=f)
+        for a, b, c, d, e, f in parts.T.tolist()
+    ]

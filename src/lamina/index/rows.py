@@ -1,7 +1,5 @@
 """The columns of a scope: one slot per entry, and who stands next to whom in a conversation."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,7 +15,7 @@ _COLUMNS: dict[str, type[np.generic]] = {
     "missing_vector": np.bool_,
     "conversations": np.int32,
     "sequences": np.int64,
-    "authors": np.int64,
+    "authors": np.int32,
     "said_at": np.float64,
     "expires_at": np.float64,
     "alive": np.bool_,
@@ -45,18 +43,14 @@ class RowBatch:
     expires_at: Sequence[float]
 
 
-def decode_vectors(
-    blobs: Sequence[bytes | None], dimensions: int
-) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+def decode_vectors(blobs: Sequence[bytes | None], dimensions: int) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
     """Decode float16 blobs to rows and say which rows have no vector (None, or all zero).
 
     Raises ValueError when a blob has other than `dimensions` numbers.
     """
     empty = bytes(2 * dimensions)
     joined = b"".join([empty if blob is None else blob for blob in blobs])
-    if len(joined) != len(blobs) * len(empty) or any(
-        blob is not None and len(blob) != len(empty) for blob in blobs
-    ):
+    if len(joined) != len(blobs) * len(empty) or any(blob is not None and len(blob) != len(empty) for blob in blobs):
         raise ValueError(f"a stored vector does not have {dimensions} dimensions")
     vectors = np.frombuffer(joined, "<f2").reshape(len(blobs), dimensions).astype(np.float32)
     missing = np.fromiter((blob is None for blob in blobs), np.bool_, len(blobs))
@@ -77,7 +71,7 @@ class Rows:
     missing_vector: NDArray[np.bool_]
     conversations: NDArray[np.int32]
     sequences: NDArray[np.int64]
-    authors: NDArray[np.int64]
+    authors: NDArray[np.int32]
     said_at: NDArray[np.float64]
     expires_at: NDArray[np.float64]
     alive: NDArray[np.bool_]
@@ -93,6 +87,7 @@ class Rows:
         self.any_missing_vector = False
         self._slots: dict[int, int] = {}
         self._numbers: dict[int, int] = {}
+        self._authors: dict[int, int] = {}
         self._tails = np.full(1, -1, np.int32)
         self.conversation_words = np.zeros(1, np.float64)
         for name, kind in _COLUMNS.items():
@@ -105,7 +100,7 @@ class Rows:
     @property
     def nbytes(self) -> int:
         arrays = sum(getattr(self, name).nbytes for name in _COLUMNS)
-        tables = _DICT_ITEM_BYTES * (len(self._slots) + len(self._numbers))
+        tables = _DICT_ITEM_BYTES * (len(self._slots) + len(self._numbers) + len(self._authors))
         return int(arrays + tables + self._tails.nbytes + self.conversation_words.nbytes)
 
     def append(self, batch: RowBatch, lengths: NDArray[np.int64]) -> int:
@@ -120,7 +115,7 @@ class Rows:
         self.vectors[span] = vectors
         self.missing_vector[span] = missing
         self.sequences[span] = batch.sequences
-        self.authors[span] = batch.authors
+        self.authors[span] = _numbered(self._authors, batch.authors)
         self.said_at[span] = batch.said_at
         self.expires_at[span] = batch.expires_at
         self.conversations[span] = self._number(batch.conversations)
@@ -176,6 +171,16 @@ class Rows:
         wanted = np.isin(self.entries[: self.size], entries)
         return np.flatnonzero(wanted)
 
+    def written_by(self, names: Sequence[int]) -> NDArray[np.bool_] | None:
+        """Mask the slots whose author has one of the names; None when nobody has."""
+        found = [number for name in names if (number := self._authors.get(name))]
+        if not found:
+            return None
+        mask: NDArray[np.bool_] = self.authors[: self.size] == found[0]
+        for number in found[1:]:
+            mask |= self.authors[: self.size] == number
+        return mask
+
     def _reserve(self, needed: int) -> None:
         capacity = len(self.entries)
         if needed <= capacity:
@@ -189,13 +194,12 @@ class Rows:
             setattr(self, name, new)
 
     def _number(self, keys: Sequence[int]) -> NDArray[np.int32]:
-        numbers = self._numbers
-        found = [numbers.setdefault(key, len(numbers) + 1) if key else 0 for key in map(int, keys)]
-        missing = len(numbers) + 1 - len(self._tails)
+        found = _numbered(self._numbers, keys)
+        missing = len(self._numbers) + 1 - len(self._tails)
         if missing:
             self._tails = np.concatenate([self._tails, np.full(missing, -1, np.int32)])
             self.conversation_words = np.concatenate([self.conversation_words, np.zeros(missing)])
-        return np.array(found, np.int32)
+        return found
 
     def _link(self, span: slice) -> None:
         new = np.arange(span.start, span.stop, dtype=np.int32)
@@ -230,14 +234,18 @@ class Rows:
 
     def _relink(self, slots: NDArray[np.int64]) -> None:
         """Put whole conversations, given as all of their living slots, in order again."""
-        previous, following, last = chain(
-            self.conversations[slots], self.sequences[slots], self.entries[slots]
-        )
+        previous, following, last = chain(self.conversations[slots], self.sequences[slots], self.entries[slots])
         moved = np.append(slots, -1).astype(np.int32)
         self.previous[slots] = moved[previous]
         self.following[slots] = moved[following]
         numbers = self.conversations[slots[last]]
         self._tails[numbers] = slots[last]
+
+
+def _numbered(numbers: dict[int, int], keys: Sequence[int]) -> NDArray[np.int32]:
+    """Number keys in order of appearance, from 1 on; 0 stays 0."""
+    found = (numbers.setdefault(key, len(numbers) + 1) if key else 0 for key in keys)
+    return np.fromiter(found, np.int32, len(keys))
 
 
 def chain(

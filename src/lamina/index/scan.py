@@ -1,10 +1,9 @@
 """Ranking a scope that does not fit into memory: rows stream by, only compact evidence stays."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 
+from lamina.index.dates import said_within
 from lamina.index.postings import impact
 from lamina.index.query import Query
 from lamina.index.ranking import Evidence, Ranked, RankingModel, rank_evidence, rarity
@@ -23,6 +22,7 @@ class ScopeScan:
         self._query = query
         self._dimensions = dimensions
         self._terms = np.array(query.terms, np.uint32)
+        self._names = np.array(query.names, np.int64)
         self._chunks: list[tuple[NDArray[np.generic], ...]] = []
 
     def feed(self, batch: RowBatch) -> None:
@@ -50,7 +50,8 @@ class ScopeScan:
                 missing,
                 np.array(batch.conversations, np.int64),
                 np.array(batch.sequences, np.int64),
-                np.isin(np.array(batch.authors, np.int64), self._query.names),
+                np.isin(np.array(batch.authors, np.int64), self._names),
+                np.array(batch.said_at, np.float64),
                 np.array(batch.expires_at, np.float64),
             )
         )
@@ -68,7 +69,7 @@ class ScopeScan:
         if not self._chunks:
             return Ranked(entries=np.zeros(0, np.int64), scores=np.zeros(0, np.float32), signals=[], total=0)
         columns = [np.concatenate(parts) for parts in zip(*self._chunks, strict=True)]
-        entries, counts, lengths, cosine, missing, keys, sequences, written_by, expires = columns
+        entries, counts, lengths, cosine, missing, keys, sequences, by_author, said_at, expires = columns
         _, inverse = np.unique(np.append(keys, 0), return_inverse=True)
         numbers: NDArray[np.int32] = inverse[:-1].astype(np.int32)
         lexical, conversation_lexical = self._lexical(counts, lengths, numbers)
@@ -77,7 +78,9 @@ class ScopeScan:
         if allowed is not None:
             visible &= np.isin(entries, allowed)
         evidence = Evidence(
+            count=len(entries),
             entries=entries,
+            lengths=lengths.astype(np.float32),
             lexical=lexical,
             cosine=cosine if self._query.vector is not None else None,
             missing_vector=missing if missing.any() else None,
@@ -85,16 +88,18 @@ class ScopeScan:
             conversation_lexical=conversation_lexical,
             previous=previous,
             following=following,
-            written_by=written_by if len(self._query.names) else None,
+            by_author=by_author if by_author.any() else None,
+            dated=said_within(said_at, self._query.dates, now),
+            visible=visible,
         )
-        return rank_evidence(evidence, model=model, limit=limit, threshold=threshold, visible=visible)
+        return rank_evidence(evidence, model=model, limit=limit, threshold=threshold)
 
     def _lexical(
         self, counts: NDArray[np.uint8], lengths: NDArray[np.int64], numbers: NDArray[np.int32]
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         query, size = self._query, len(lengths)
         frequencies = np.count_nonzero(counts, axis=0).astype(np.float32)
-        weights = query.weights * rarity(frequencies, size, query.priors)
+        weights = rarity(frequencies, size, query.priors)
         pivot = typical_length(int(lengths.sum()), size)
         short = lengths.astype(np.float32)
         scores = np.zeros(size, np.float32)
@@ -106,5 +111,5 @@ class ScopeScan:
         best = np.float32(weights.sum())
         if best > 0:
             scores /= best
-        words = np.bincount(numbers, weights=lengths.astype(np.float64), minlength=talks)
+        words = np.bincount(numbers, weights=lengths, minlength=talks).astype(np.float64)
         return scores, conversation_scores(spoken, words, weights)

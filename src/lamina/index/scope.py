@@ -1,13 +1,12 @@
 """The index of one scope in memory: vectors, postings and columns, ranked exactly and in one go."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lamina.index.dates import said_within
 from lamina.index.postings import Postings, impact
 from lamina.index.query import Query
 from lamina.index.ranking import Evidence, Ranked, RankingModel, rank_evidence, rarity
@@ -18,6 +17,7 @@ __all__ = ["RowBatch", "ScopeIndex", "typical_length"]
 
 _USUAL_LENGTH = 20.0
 _USUAL_WEIGHT = 50.0
+_CONVERSATION_LENGTH_SHARE = 0.75
 
 
 def typical_length(words: int, entries: int) -> float:
@@ -89,22 +89,22 @@ class ScopeIndex:
         rows = self._rows
         size = rows.size
         lexical, conversation_lexical = self._lexical(query)
-        cosine = rows.vectors[:size] @ query.vector if query.vector is not None else None
-        authors = rows.authors[:size]
         evidence = Evidence(
+            count=len(rows),
             entries=rows.entries[:size],
+            lengths=rows.lengths[:size],
             lexical=lexical,
-            cosine=cosine,
+            cosine=rows.vectors[:size] @ query.vector if query.vector is not None else None,
             missing_vector=rows.missing_vector[:size] if rows.any_missing_vector else None,
             conversations=rows.conversations[:size],
             conversation_lexical=conversation_lexical,
             previous=rows.previous[:size],
             following=rows.following[:size],
-            written_by=np.isin(authors, query.names) if len(query.names) else None,
+            by_author=rows.written_by(query.names),
+            dated=said_within(rows.said_at[:size], query.dates, now),
+            visible=self._visible(now, allowed),
         )
-        return rank_evidence(
-            evidence, model=model, limit=limit, threshold=threshold, visible=self._visible(now, allowed)
-        )
+        return rank_evidence(evidence, model=model, limit=limit, threshold=threshold)
 
     def _visible(self, now: float, allowed: NDArray[np.int64] | None) -> NDArray[np.bool_] | None:
         rows = self._rows
@@ -129,7 +129,7 @@ class ScopeIndex:
         for i, postings in enumerate(found):
             for posting in postings:
                 frequencies[i] += np.count_nonzero(alive[posting.slots]) if rows.dead else len(posting.slots)
-        weights = query.weights * rarity(frequencies, len(rows), query.priors)
+        weights = rarity(frequencies, len(rows), query.priors)
         best = np.float32(weights.sum())
         talks = len(rows.conversation_words)
         spoken = np.zeros((len(found), talks), np.float64)
@@ -138,9 +138,7 @@ class ScopeIndex:
                 scores[posting.slots] += posting.impacts * weights[i]
                 if talks > 1:
                     counts = posting.counts * alive[posting.slots] if rows.dead else posting.counts
-                    spoken[i] += np.bincount(
-                        rows.conversations[posting.slots], weights=counts, minlength=talks
-                    )
+                    spoken[i] += np.bincount(rows.conversations[posting.slots], weights=counts, minlength=talks)
         if best > 0:
             scores /= best
         return scores, conversation_scores(spoken, rows.conversation_words, weights)
@@ -159,6 +157,6 @@ def conversation_scores(
     counts = np.minimum(spoken[:, 1:], 255).astype(np.uint8)
     lengths = words[1:].astype(np.float32)
     for weight, row in zip(weights, counts, strict=True):
-        scores[1:] += impact(row, lengths, pivot) * weight
+        scores[1:] += impact(row, lengths, pivot, length_share=_CONVERSATION_LENGTH_SHARE) * weight
     scores /= np.float32(best)
     return np.minimum(scores, np.float32(1), out=scores)

@@ -4,8 +4,6 @@ The result is stored with each row (`pack`) so that an index is loaded without t
 This module knows nothing about weights: which words matter is the business of `query` and `ranking`.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Sequence
@@ -27,18 +25,16 @@ _RECORD = np.dtype([("term", "<u4"), ("count", "u1")])
 _MARKS = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u200c\u200d"
 _INDIC = "\u0900-\u0963\u0966-\u0dff"
 # Scripts written without spaces become overlapping pairs of characters.
-_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+)
 _WORD = re.compile(
     rf"(?P<run>[{_UNSPACED}]+)"
     rf"|(?P<word>(?:(?<![^\W_])\.(?=[^\W\d_]))?(?:(?![{_UNSPACED}])[^\W_]|[{_MARKS}{_INDIC}])+"
     rf"(?:['’](?:(?![{_UNSPACED}])[^\W_])+)*(?:\+\+|\#(?![^\W_]))?)"
 )
-_ASCII_WORD = re.compile(
-    r"(?:(?<![A-Za-z0-9])\.(?=[A-Za-z]))?[A-Za-z0-9]+(?:'[A-Za-z0-9]+)*(?:\+\+|#(?![A-Za-z0-9]))?"
-)
-_STRIPPED = re.compile(
-    "[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u200c\u200d]+"
-)
+_ASCII_WORD = re.compile(r"(?:(?<![A-Za-z0-9])\.(?=[A-Za-z]))?[A-Za-z0-9]+(?:'[A-Za-z0-9]+)*(?:\+\+|#(?![A-Za-z0-9]))?")
+_STRIPPED = re.compile("[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u200c\u200d]+")
 _POSSESSIVE = re.compile("['’](?:s|S)?$")
 
 
