@@ -186,7 +186,7 @@ async def test_missing_files_are_named(tmp_path: Path) -> None:
         await opened(tmp_path / "nowhere")
     folder = write_folder(tmp_path / "tiny")
     (folder / "model.onnx").unlink()
-    with pytest.raises(ConfigurationError, match="model.onnx or onnx/model.onnx"):
+    with pytest.raises(ConfigurationError, match=r"model\.onnx or onnx/model\.onnx"):
         await opened(folder)
     with pytest.raises(ConfigurationError, match="Name the folder"):
         await onnx.create(EmbedderRequest(argument="", settings=EmbeddingSettings(), environ={}))

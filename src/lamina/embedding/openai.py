@@ -63,9 +63,7 @@ class OpenAIEmbedder:
         self._timeout_s = timeout_s
         self._prefixes = prefixes or Prefixes()
         self._clock = clock or SystemClock()
-        self._client = openai.AsyncOpenAI(
-            api_key=api_key, base_url=base_url, max_retries=0, timeout=timeout_s
-        )
+        self._client = openai.AsyncOpenAI(api_key=api_key, base_url=base_url, max_retries=0, timeout=timeout_s)
 
     def __repr__(self) -> str:
         return f"OpenAIEmbedder(model={self._endpoint.model!r}, host={self._endpoint.host!r})"
@@ -168,16 +166,20 @@ class OpenAIEmbedder:
     def _translated(self, error: TimeoutError | openai.OpenAIError, purpose: Purpose) -> LaminaError:
         where, details = f"The embedding endpoint at {self._endpoint.host}", self._endpoint.details
         if isinstance(error, TimeoutError | openai.APITimeoutError):
-            return OperationTimeoutError(
-                f"{where} did not answer within {self._timeout_s:g} s.", details=details
-            )
+            return OperationTimeoutError(f"{where} did not answer within {self._timeout_s:g} s.", details=details)
         if isinstance(error, openai.APIStatusError):
             refusal = Refusal(
                 status=error.status_code,
                 headers={key.lower(): value for key, value in error.response.headers.items()},
                 body=error.body,
             )
-            return refusal_error(refusal, endpoint=self._endpoint, purpose=purpose, now=self._clock.now())
+            return refusal_error(
+                refusal,
+                endpoint=self._endpoint,
+                purpose=purpose,
+                secret=self._client.api_key,
+                now=self._clock.now(),
+            )
         cause = type(error.__cause__ or error).__name__
         return EmbeddingFailedError(f"{where} could not be asked ({cause}).", details=details)
 

@@ -29,7 +29,7 @@ _TOO_LONG: Final = re.compile(
     r"|must have less than \d+ tokens|max_tokens_per_request",
     re.IGNORECASE,
 )
-_IDENTIFIER: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+_IDENTIFIER: Final = re.compile(r"[A-Za-z]+(_[A-Za-z]+){0,7}")
 _PASSING: Final = frozenset({409, 421, 425})
 
 
@@ -128,13 +128,14 @@ def _moment(text: str | None) -> datetime | None:
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
-def refusal_error(refusal: Refusal, *, endpoint: Endpoint, purpose: Purpose, now: datetime) -> LaminaError:
+def refusal_error(refusal: Refusal, *, endpoint: Endpoint, purpose: Purpose, secret: str, now: datetime) -> LaminaError:
     """What a refusal means for the caller.
 
-    The endpoint's own words are left out: some repeat the text or parts of the key. Its error code is kept.
+    The endpoint's own words are left out: some repeat the text or parts of the key. Its error code is kept,
+    unless the secret is in it.
     """
     status, where = refusal.status, f"The embedding endpoint at {endpoint.host}"
-    details = endpoint.details | {"status": status} | _vendor_codes(refusal.body)
+    details = endpoint.details | {"status": status} | _vendor_codes(refusal.body, secret)
     wait = retry_after(refusal.headers, now=now)
     if wait is not None:
         details["retry_after"] = wait
@@ -160,12 +161,16 @@ def _advice(status: int, model: str) -> str:
     return f"refused the request (status {status}): check model, dimensions and base_url."
 
 
-def _vendor_codes(body: object) -> dict[str, object]:
+def _vendor_codes(body: object, secret: str) -> dict[str, object]:
     """The endpoint's error code and parameter, where they are plain identifiers."""
     if not isinstance(body, Mapping):
         return {}
     found = {f"vendor_{key}": body.get(key) for key in ("code", "type", "param")}
-    return {key: v for key, v in found.items() if isinstance(v, str) and _IDENTIFIER.fullmatch(v)}
+    return {
+        key: value
+        for key, value in found.items()
+        if isinstance(value, str) and len(value) <= 64 and _IDENTIFIER.fullmatch(value) and secret not in value
+    }
 
 
 def _words(body: object) -> str:
