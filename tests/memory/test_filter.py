@@ -95,9 +95,7 @@ def test_a_list_nested_too_deeply_is_refused() -> None:
         parse_filter(tags=None, where={"a": deep})
 
 
-@pytest.mark.parametrize(
-    "tags", ["ui", [""], [1], [None], ["a\0"], ["\ud800"], {"a": 1}, ["t"] * 1001], ids=ascii
-)
+@pytest.mark.parametrize("tags", ["ui", [""], [1], [None], ["a\0"], ["\ud800"], {"a": 1}, ["t"] * 1001], ids=ascii)
 def test_malformed_tags_are_refused(tags: object) -> None:
     with pytest.raises(InvalidFilterError):
         parse_filter(tags=tags, where=None)  # type: ignore[arg-type]

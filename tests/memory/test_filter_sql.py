@@ -32,9 +32,7 @@ NASTY = [
     "😀", "ﬀ", "Z", "z", "null", "true", '{"a": 1}', "[1]", "--", "; DROP TABLE x", " ", "\n", "\x01",
     "\uffff", "#", "{}", "a b", "NOT", "*", ":v", "%(v)s", "?",
 ]  # fmt: skip
-text = st.sampled_from(NASTY) | st.text(
-    st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=4
-)
+text = st.sampled_from(NASTY) | st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=4)
 numbers = (
     st.sampled_from([0, 1, -1, 2, 1.0, 0.0, -0.0, 0.1, 0.30000000000000004, 0.3, 1e22, 1e300, 5e-324, -1.5])
     | st.integers(-(2**53), 2**53)
@@ -42,9 +40,7 @@ numbers = (
 )
 scalars: st.SearchStrategy[object] = st.none() | st.booleans() | numbers | text
 keys = st.sampled_from(["a", "b", "0", "a.b", 'q"q', "é", "$", ""])
-lists: st.SearchStrategy[object] = st.recursive(
-    scalars, lambda inner: st.lists(inner, max_size=3), max_leaves=5
-)
+lists: st.SearchStrategy[object] = st.recursive(scalars, lambda inner: st.lists(inner, max_size=3), max_leaves=5)
 values: st.SearchStrategy[object] = st.recursive(
     scalars,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(keys | text, inner, max_size=3),
@@ -69,9 +65,7 @@ def cases(draw: st.DrawFn) -> tuple[dict[str, object], Condition]:
     about_it: bool = draw(st.booleans())
     if stored and about_it:
         path, found = draw(st.sampled_from(list(_leaves(stored))))
-    operator: Operator = draw(
-        st.sampled_from(["eq", "ne", "in", "contains", "gt", "gte", "lt", "lte", "exists"])
-    )
+    operator: Operator = draw(st.sampled_from(["eq", "ne", "in", "contains", "gt", "gte", "lt", "lte", "exists"]))
     return stored, Condition(path=path, operator=operator, value=draw(_value(operator, found)))
 
 

@@ -54,10 +54,12 @@ def same_statement(one: Statement, other: Statement, cosine: float) -> bool:
 
 def cosines(vectors: Sequence[Vector | None]) -> NDArray[np.float32]:
     """The cosine of each pair; NaN where a vector is missing, zero, or of another length than the first."""
-    lengths = [len(vector) for vector in vectors if vector is not None and np.any(vector)]
-    matrix = np.full((len(vectors), lengths[0] if lengths else 1), np.nan, dtype=np.float32)
-    for row, vector in enumerate(vectors):
-        if vector is not None and len(vector) == matrix.shape[1] and np.any(vector):
-            matrix[row] = vector / np.linalg.norm(vector)
-    products: NDArray[np.float32] = np.minimum(matrix @ matrix.T + np.float32(_ROUNDING), np.float32(1))
+    known = [(row, vector) for row, vector in enumerate(vectors) if vector is not None and vector.any()]
+    products = np.full((len(vectors), len(vectors)), np.nan, dtype=np.float32)
+    alike = [(row, vector) for row, vector in known if len(vector) == len(known[0][1])]
+    if alike:
+        rows = [row for row, _ in alike]
+        matrix = np.stack([vector for _, vector in alike])
+        matrix = matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
+        products[np.ix_(rows, rows)] = np.minimum(matrix @ matrix.T + np.float32(_ROUNDING), 1)
     return products

@@ -192,9 +192,7 @@ def _postgres(column: ColumnElement[Any], condition: Condition) -> Clause:
             compare = _RANGES[condition.operator]
             if isinstance(value, str):
                 return _when(found, "string", compare(_text(found), value))
-            return _when(
-                found, "number", compare(cast(found, Numeric), cast(literal(_json(value), Text), Numeric))
-            )
+            return _when(found, "number", compare(cast(found, Numeric), cast(literal(_json(value), Text), Numeric)))
 
 
 def _postgres_contains(found: ColumnElement[Any], value: object) -> Clause:

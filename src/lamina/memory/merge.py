@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from lamina.memory.duplicate import Statement, cosines, same_statement
 from lamina.memory.provider import Found, ScopeResults
 from lamina.memory.types import Duplicate, MemoryLayer, SearchHit
@@ -42,15 +44,20 @@ def _distinct(found: list[Found], similarity: float) -> tuple[list[Found], list[
     """Keep the first of those that say the same. Only pairs with close or missing vectors have their texts read."""
     cosine = cosines([item.vector for item in found])
     statements = [Statement(item.entry.content) for item in found]
+    near: dict[int, list[int]] = {}
+    for here, there in np.argwhere(np.tril(~(cosine < similarity), -1)).tolist():
+        near.setdefault(here, []).append(there)
     kept: list[int] = []
+    left_out: set[int] = set()
     duplicates: list[Duplicate] = []
     for here, item in enumerate(found):
-        near = (there for there in kept if not cosine[here, there] < similarity)
-        same = (t for t in near if same_statement(statements[here], statements[t], float(cosine[here, t])))
+        others = (there for there in near.get(here, ()) if there not in left_out)
+        same = (t for t in others if same_statement(statements[here], statements[t], float(cosine[here, t])))
         twin = next(same, None)
         if twin is None:
             kept.append(here)
             continue
+        left_out.add(here)
         entry = item.entry
         kept_id = found[twin].entry.id
         duplicates.append(Duplicate(id=entry.id, layer=entry.layer, score=item.score, kept_id=kept_id))
