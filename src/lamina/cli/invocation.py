@@ -1,0 +1,80 @@
+"""One run of a command: the options every command has, and the app opened from them.
+
+The app is imported when a command opens it, and not before: `lamina --help` must not wait for numpy and SQLAlchemy.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from lamina.cli.output import Output
+from lamina.errors import ConfigurationError
+from lamina.memory.types import IdentifierArguments
+
+if TYPE_CHECKING:
+    from lamina.app import App
+    from lamina.config import LoadedSettings, Settings
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Invocation:
+    """What stood on the command line, apart from the command's own options."""
+
+    store: str | None = None
+    config: Path | None = None
+    tenant: str | None = None
+    embedder: str | None = None
+    output: Output = field(default_factory=Output)
+    identifiers: IdentifierArguments = field(default_factory=IdentifierArguments)
+
+    def settings(self) -> "LoadedSettings":
+        """The effective settings; raises ConfigurationError."""
+        from lamina.config import load_settings
+
+        given = {
+            "database.url": self.store,
+            "memory.tenant": self.tenant,
+            "embedding.model": self.embedder,
+        }
+        return load_settings(self.config, overrides={name: value for name, value in given.items() if value is not None})
+
+    def run(self, work: "Callable[[App], Awaitable[T]]", *, create: bool = False) -> T:
+        """Open the store, do the work, close.
+
+        Raises ConfigurationError for a store that is not there, unless `create`: a mistyped path must not become
+        a new, empty store.
+        """
+        from lamina.app import App
+        from lamina.observability.logging import configure_logging
+
+        settings = self.settings().settings
+        configure_logging(settings.logging.level, settings.logging.format)
+        if not create:
+            require_store(settings)
+
+        async def within() -> T:
+            # A command is over before a sweep would be due.
+            async with App(
+                settings.model_copy(update={"memory": replace(settings.memory, sweep_interval_s=0.0)})
+            ) as app:
+                return await work(app)
+
+        return asyncio.run(within())
+
+
+def require_store(settings: "Settings") -> None:
+    """Raise ConfigurationError when the store is a file that does not exist."""
+    from lamina.database.address import parse_address
+
+    if settings.database.url == ":memory:":
+        return
+    path = parse_address(settings.database.url).path
+    if path is not None and not path.exists():
+        raise ConfigurationError(
+            f"There is no store at {path}.",
+            details={"path": str(path), "next": "Name it with --store, or create it: `lamina add` does."},
+        )

@@ -1,0 +1,110 @@
+"""What a command shows: tables for people, one JSON document for programs, errors apart from both.
+
+Text of memories is untrusted. It is never read as markup, and control characters in it, which could drive the
+reader's terminal, are shown as symbols.
+"""
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Protocol
+
+from rich.console import Console, RenderableType
+from rich.text import Text
+
+from lamina.errors import LaminaError
+
+NEXT_STEPS = {
+    "INVALID_INPUT": "Correct the value and run the command again.",
+    "INVALID_LAYER": "Name one of the seven layers with --layer.",
+    "MISSING_IDENTIFIER": "Say whose memory it is, for instance --user NAME or --project NAME.",
+    "CONTENT_TOO_LONG": "Split the text, or raise memory.max_content_length in the configuration.",
+    "QUERY_TOO_LONG": "Ask a shorter question.",
+    "INVALID_FILTER": 'Write the filter as JSON, for instance --where \'{"priority": {"gte": 2}}\'.',
+    "INVALID_CURSOR": "Run the listing again without --cursor.",
+    "MEMORY_NOT_FOUND": "Check the id, and that the identifiers you gave reach it.",
+    "UNAUTHORIZED": "Check the credentials; `lamina config show` says which variable holds the key.",
+    "CONFIGURATION_ERROR": "`lamina config show` prints every setting and where it came from.",
+    "PROVIDER_ERROR": "Try again; `lamina doctor` looks for the cause.",
+    "RATE_LIMITED": "Wait a little, then run the command again.",
+    "EMBEDDING_FAILED": "Try again; `lamina doctor` tests the embedder.",
+    "TIMEOUT": "Try again; `lamina doctor` looks for the cause.",
+}
+"""What to do after an error, by its code."""
+
+_PICTURES = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\n\t"}
+_PICTURES |= {0x7F: 0x2421} | dict.fromkeys(
+    [*range(0x80, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)], 0xFFFD
+)
+
+
+def plain(text: str, style: str = "") -> Text:
+    """Untrusted text, safe to show: no markup, control characters as symbols."""
+    return Text(text.translate(_PICTURES), style=style)
+
+
+def one_line(text: str, style: str = "") -> Text:
+    """Untrusted text on one line."""
+    return plain(" ".join(text.split()), style)
+
+
+class Progress(Protocol):
+    """Told how far some work is; a total of None is unknown."""
+
+    def __call__(self, done: int, total: int | None) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """Where a command's words go. Standard output carries the result and nothing else."""
+
+    json: bool = False
+    quiet: bool = False
+
+    @property
+    def console(self) -> Console:
+        """Standard output, for the result."""
+        return Console(file=sys.stdout, highlight=False)
+
+    @property
+    def notes(self) -> Console:
+        """Standard error, for everything that is not the result."""
+        return Console(file=sys.stderr, highlight=False, quiet=self.quiet)
+
+    def show(self, document: object, *renderables: RenderableType) -> None:
+        """The result: `document` as JSON with --json, else what people read."""
+        if self.json:
+            print(json.dumps(document, ensure_ascii=False, indent=2))
+        else:
+            self.console.print(*renderables, sep="\n")
+
+    def note(self, text: str) -> None:
+        """A remark for a person; silent with --quiet and --json."""
+        if not self.json:
+            self.notes.print(Text(text, style="dim"))
+
+    def fail(self, error: LaminaError) -> None:
+        """The error with its code and what to do next, on standard error."""
+        step = str(error.details.get("next") or NEXT_STEPS.get(error.code, "`lamina doctor` looks for the cause."))
+        if self.json:
+            print(json.dumps({"error": {**error.to_dict(), "next": step}}, ensure_ascii=False), file=sys.stderr)
+            return
+        console = Console(file=sys.stderr, highlight=False)
+        console.print(Text.assemble((error.code, "bold red"), "  ", plain(error.message)), soft_wrap=True)
+        console.print(Text.assemble(("next", "bold"), "  ", plain(step)), soft_wrap=True)
+
+    @contextmanager
+    def progress(self, label: str) -> Iterator[Progress]:
+        """A bar on standard error while the block runs; nothing there with --quiet or --json."""
+        # Imported here: the bar is a tenth of the start-up time, and most commands show none.
+        from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as Bar
+
+        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+        console = Console(file=sys.stderr, highlight=False)
+        hidden = self.json or self.quiet
+        with Bar(*columns, TimeRemainingColumn(), console=console, disable=hidden, transient=True) as bar:
+            task = bar.add_task(label, total=None)
+            yield lambda done, total: bar.update(task, completed=done, total=total)
