@@ -1,12 +1,18 @@
 """Makes sure that a store and an embedder belong together before anything is searched."""
 
+import logging
+from dataclasses import replace
+
 from lamina.database.engine import Database
 from lamina.database.link import Link
 from lamina.database.schema import to_micros
 from lamina.embedding.types import Embedder
-from lamina.errors import ConfigurationError
-from lamina.index.models import StoredModel, active_model, add_model
+from lamina.errors import ConfigurationError, LaminaError
+from lamina.index.calibration import Calibration, calibration_texts, fit_calibration
+from lamina.index.models import StoredModel, active_model, add_model, save_calibration
 from lamina.kernel.clock import Clock
+
+_log = logging.getLogger("lamina.embedding")
 
 MODEL_LOCK = 0x6D6F64656C  # "model": one process at a time chooses or switches a store's model
 
@@ -40,4 +46,25 @@ async def adopt(database: Database, embedder: Embedder, clock: Clock) -> StoredM
                 "configured_dimensions": embedder.dimensions,
             },
         )
-    return model
+    return model if model.calibration is not None else await _calibrated(database, embedder, model)
+
+
+async def fit(embedder: Embedder) -> Calibration:
+    """What this embedder's cosines mean, from the shipped texts and without labels; a second or so for a slow one."""
+    memories, questions = calibration_texts()
+    return fit_calibration(
+        embedder.name,
+        await embedder.embed(memories, purpose="document"),
+        await embedder.embed(questions, purpose="query"),
+    )
+
+
+async def _calibrated(database: Database, embedder: Embedder, model: StoredModel) -> StoredModel:
+    try:
+        calibration = await fit(embedder)
+    except (LaminaError, ValueError) as error:
+        # The store can be used without it; the next open tries again, or `lamina calibrate`.
+        _log.warning("%s could not be calibrated, scores are rough until it is: %s", embedder.name, error)
+        return model
+    await database.write(lambda link: save_calibration(link, model.id, calibration))
+    return replace(model, calibration=calibration)
