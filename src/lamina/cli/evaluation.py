@@ -1,0 +1,62 @@
+"""`lamina eval`: how well memory finds what it was told. Heavy rooms are imported when a command runs."""
+
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich import box
+from rich.table import Table
+
+from lamina.cli.command import command
+from lamina.cli.invocation import Invocation
+
+if TYPE_CHECKING:
+    from lamina.app import App
+    from lamina.evaluation.locomo import LocomoReport
+
+commands = typer.Typer()
+_group = typer.Typer(no_args_is_help=True, help="Measure how well memory finds what it was told.")
+commands.add_typer(_group, name="eval", rich_help_panel="Look and check")
+
+
+@command(
+    _group,
+    "locomo",
+    examples=("lamina eval locomo locomo10.json", "lamina eval locomo locomo10.json --embedder onnx:FOLDER --json"),
+)
+def locomo(
+    call: Invocation,
+    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="Conversations in the form of LoCoMo.")],
+) -> None:
+    """Store conversations turn by turn in a temporary store and ask their questions, everything at its default.
+
+    Recall counts the turns named as evidence among the first 5, 10 and 20 results. Questions that have nothing to
+    do with the conversations show how much would be found by mistake.
+    """
+    from lamina.evaluation.conversations import read_conversations
+    from lamina.evaluation.locomo import evaluate
+
+    conversations = read_conversations(file)
+    with tempfile.TemporaryDirectory(prefix="lamina-eval-") as folder, call.output.progress("evaluating") as progress:
+
+        async def measure(app: "App") -> "LocomoReport":
+            return await evaluate(app, conversations, progress=progress)
+
+        report = replace(call, store=call.store or str(Path(folder) / "eval.db")).run(measure, create=True).to_dict()
+    call.output.show(report, _table(report))
+
+
+def _table(report: dict[str, Any]) -> Table:
+    table = Table(box=box.ROUNDED, border_style="dim", header_style="bold")
+    for heading in ("", "recall@5", "recall@10", "recall@20", "mrr", "questions"):
+        table.add_column(heading, justify="right" if heading else "left")
+    names = ("recall_at_5", "recall_at_10", "recall_at_20", "mrr", "questions")
+    for label, row in (*report["by_category"].items(), ("all", report)):
+        cells = (f"{row[name]:.3f}" if isinstance(row[name], float) else str(row[name]) for name in names)
+        table.add_row(label, *cells, style="bold" if label == "all" else "", end_section=label == "single-hop")
+    caption = ("search_ms_p50", "search_ms_p95", "add_per_second", "off_topic_results_mean", "memories", "embedder")
+    table.caption = "\n".join(f"{name} {report[name]}" for name in caption)
+    table.caption_justify = "left"
+    return table
