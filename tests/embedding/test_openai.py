@@ -9,6 +9,7 @@ import traceback
 from collections.abc import Iterator
 from typing import Any
 
+import anyio
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -176,6 +177,15 @@ async def test_one_failed_batch_fails_the_whole_call(server: EmbeddingsServer) -
     server.script.extend([right, right, right, fixed({}, status=500)])
     with pytest.raises(EmbeddingFailedError):
         await embedder.embed([f"text {n}" for n in range(6)], purpose="document")
+    await embedder.aclose()
+
+
+async def test_one_failed_batch_ends_the_others_that_are_under_way(server: EmbeddingsServer) -> None:
+    embedder = await opened(server, dimensions=8, batch_size=1, timeout_s=60)
+    server.script.extend([hang, hang, hang, fixed({}, status=401)])
+    with anyio.fail_after(20), pytest.raises(UnauthorizedError):
+        await embedder.embed([f"text {n}" for n in range(20)], purpose="document")
+    assert len(server.requests) == CONCURRENT_REQUESTS
     await embedder.aclose()
 
 
