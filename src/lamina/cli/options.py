@@ -1,0 +1,67 @@
+"""Options that several commands share, and what their text means."""
+
+import json
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import typer
+
+from lamina.errors import InvalidInputError
+from lamina.memory.types import MemoryLayer
+
+_SPAN = re.compile(r"(\d+)([smhdw])")
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+def layer_option(help: str) -> Any:
+    """--layer, with the names there are."""
+    names = ", ".join(layer.value for layer in MemoryLayer)
+    return typer.Option("--layer", "-l", metavar="NAME", help=f"{help} One of {names}.")
+
+
+def tag_option(help: str) -> Any:
+    """--tag, repeatable."""
+    return typer.Option("--tag", metavar="TAG", help=help, show_default=False)
+
+
+def where_option() -> Any:
+    """--where, a filter on metadata."""
+    return typer.Option("--where", metavar="JSON", help="Only with such metadata.", show_default=False)
+
+
+def moment_option(name: str, help: str) -> Any:
+    """A moment in time."""
+    return typer.Option(name, metavar="TIME", help=help, show_default=False)
+
+
+def moment(text: str | None, option: str, *, now: datetime) -> datetime | None:
+    """A moment from ISO 8601 text (without a zone: local time) or a span from `now` such as 12h or 30d.
+
+    Raises InvalidInputError for anything else.
+    """
+    if text is None:
+        return None
+    span = _SPAN.fullmatch(text.strip())
+    try:
+        if span:
+            return now + timedelta(**{_UNITS[span[2]]: int(span[1])})
+        return datetime.fromisoformat(text.strip()).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise InvalidInputError(
+            f"{option} must be a moment such as 2026-05-01T12:00+02:00, or a span such as 90m, 12h or 30d.",
+            details={"field": option},
+        ) from None
+
+
+def json_object(text: str | None, option: str) -> dict[str, Any]:
+    """A JSON object from an option, empty when it was not given; raises InvalidInputError for anything else."""
+    if text is None:
+        return {}
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise InvalidInputError(f"{option} is not JSON: {error}", details={"field": option}) from None
+    if not isinstance(value, dict):
+        raise InvalidInputError(f"{option} must be a JSON object.", details={"field": option})
+    return value
