@@ -1,0 +1,13 @@
+"""What the tests of embedders share."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.embedding.server import EmbeddingsServer, running
+
+
+@pytest.fixture
+def server() -> Iterator[EmbeddingsServer]:
+    with running(EmbeddingsServer()) as started:
+        yield started
