@@ -83,7 +83,7 @@ class App:
         )
         try:
             await provider.initialize()
-        except BaseException:
+        except BaseException:  # boundary: whatever went wrong, nothing stays open
             await provider.shutdown()
             raise
         self._parts = Parts(database=database, engine=engine, embedder=embedder, provider=provider)

@@ -121,7 +121,7 @@ class SyncApp:
         self._inner = inner
         try:
             self._loop.run(inner.start())
-        except BaseException:
+        except BaseException:  # boundary: whatever went wrong, the thread ends
             self._loop.stop()
             raise
         self.memory = SyncMemory(inner.memory, self._loop)

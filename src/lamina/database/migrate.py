@@ -29,9 +29,7 @@ def migrate(engine: sa.Engine) -> None:
             connection.rollback()
         if found != HEAD:
             _upgrade(engine)
-    except sa.exc.DatabaseError as error:
-        raise translate(error) from error
-    except Exception as error:
+    except Exception as error:  # boundary: the driver's exceptions become ours, everything else passes
         if is_driver_error(error):
             raise translate(error) from error
         raise

@@ -47,7 +47,7 @@ from lamina.memory.writing import (
 )
 
 _SWEEP_BATCH = 500
-_INLINE_BATCH = 16
+_INLINE_CHARACTERS = 10_000
 
 
 class SqlMemoryProvider(MemoryProvider):
@@ -82,6 +82,11 @@ class SqlMemoryProvider(MemoryProvider):
             max_content_length=self._settings.max_content_length,
             max_metadata_size=self._settings.max_metadata_size,
         )
+
+    @property
+    def model(self) -> StoredModel:
+        """The model of the store's vectors; raises ConfigurationError before `initialize`."""
+        return self._open_model()
 
     async def initialize(self) -> None:
         await self._database.open()
@@ -121,10 +126,11 @@ class SqlMemoryProvider(MemoryProvider):
 
     async def bulk_add(self, requests: Sequence[AddRequest]) -> Sequence[MemoryEntry]:
         model = self._open_model()
-        if len(requests) > _INLINE_BATCH:  # analysing so many texts would hold up the event loop
-            memories = await asyncio.to_thread(_prepare, requests)
+        if sum(len(request.entry.content) for request in requests) > _INLINE_CHARACTERS:
+            # Analysing so much text would hold up the event loop.
+            memories = await asyncio.to_thread(prepare_memories, requests)
         else:
-            memories = _prepare(requests)
+            memories = prepare_memories(requests)
         try:
             await self._database.write(lambda link: insert_memories(link, model, memories))
         except IdTakenError:
@@ -204,7 +210,8 @@ class SqlMemoryProvider(MemoryProvider):
         return self._model
 
 
-def _prepare(requests: Sequence[AddRequest]) -> "list[PreparedMemory]":
+def prepare_memories(requests: Sequence[AddRequest]) -> "list[PreparedMemory]":
+    """Everything about new entries that can be computed before their transaction."""
     return [
         PreparedMemory(
             key=scope_key(request.scope),
