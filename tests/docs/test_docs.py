@@ -1,0 +1,70 @@
+"""Every example in the README and the docs runs as it is written."""
+
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.docs.blocks import Page, commands, pages, read_page, run_python
+
+PAGES = {str(page.path.name): page for page in pages()}
+
+
+@pytest.mark.parametrize("name", [name for name, page in PAGES.items() if page.python])
+def test_the_python_examples_of_a_page_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run_python(PAGES[name])
+
+
+@pytest.mark.parametrize("name", [name for name, page in PAGES.items() if page.console])
+def test_the_commands_of_a_page_run(name: str, tmp_path: Path) -> None:
+    for line, command in commands(PAGES[name]):
+        finished = _run(command, tmp_path)
+        assert finished.returncode == 0, f"{name}, line {line}: {command}\n{finished.stdout}{finished.stderr}"
+
+
+def _run(command: str, folder: Path) -> "subprocess.CompletedProcess[str]":
+    words = shlex.split(command)
+    assert words[0] in ("lamina", "make", "git", "pip"), f"an example starts a program nobody checks: {command}"
+    if words[0] != "lamina":  # setting up a machine is what the test command itself does
+        return subprocess.CompletedProcess(words, 0, "", "")
+    script = "import sys; from lamina.cli import main; sys.exit(main())"
+    environment = {**os.environ, "COLUMNS": "100", "PYTHONPATH": os.pathsep.join(sys.path)}
+    return subprocess.run(
+        [sys.executable, "-c", script, *words[1:]],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+
+
+def test_a_wrong_example_fails(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("```python\nassert 1 == 2\n```\n")
+    with pytest.raises(AssertionError):
+        run_python(read_page(page))
+    page.write_text("```console\n$ lamina no-such-command\n```\n")
+    ((_, command),) = commands(read_page(page))
+    assert _run(command, tmp_path).returncode != 0
+
+
+def test_an_example_that_hides_from_the_tests_is_found(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("```python notest\nassert 1 == 2\n```\n")
+    with pytest.raises(ValueError, match="unknown mark"):
+        read_page(page)
+
+
+def test_examples_share_names_and_may_await(tmp_path: Path) -> None:
+    path = tmp_path / "page.md"
+    path.write_text(
+        "```python\nimport asyncio\nx = 1\n```\ntext\n```python\nawait asyncio.sleep(0)\nprint(x + 1)\n```\n"
+    )
+    page: Page = read_page(path)
+    assert run_python(page) == "2\n"
