@@ -23,7 +23,7 @@ def impact(
     """
     tf = counts.astype(np.float32)
     norm = lengths * np.float32(SATURATION * length_share / pivot) + np.float32(SATURATION * (1 - length_share))
-    norm += tf
+    norm = norm + tf
     tf *= np.float32(1 + SATURATION)
     tf /= norm
     return tf
@@ -45,12 +45,21 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Posting:
-    """Where one term occurs inside one segment."""
+class Hits:
+    """Where several terms occur: one element per term and slot, ordered by term (its place in the question)."""
 
+    terms: NDArray[np.intp]
     slots: NDArray[np.int32]
     counts: NDArray[np.uint8]
     impacts: NDArray[np.float32]
+
+
+_NO_HITS = Hits(
+    terms=np.zeros(0, np.intp),
+    slots=np.zeros(0, np.int32),
+    counts=np.zeros(0, np.uint8),
+    impacts=np.zeros(0, np.float32),
+)
 
 
 def _segment(
@@ -107,18 +116,27 @@ class Postings:
             segments[merged:] = [_joined(segments[merged:])]
         self._segments = segments
 
-    def find(self, term: int) -> list[Posting]:
-        """Give the postings of a term, oldest slots first; none when no row has it."""
-        found: list[Posting] = []
-        key = np.uint32(term)
-        for segment in self._segments:
-            at = int(np.searchsorted(segment.terms, key))
-            if at < len(segment.terms) and segment.terms[at] == key:
-                span = slice(int(segment.bounds[at]), int(segment.bounds[at + 1]))
-                found.append(
-                    Posting(slots=segment.slots[span], counts=segment.counts[span], impacts=segment.impacts[span])
-                )
-        return found
+    def gather(self, terms: NDArray[np.uint32]) -> Hits:
+        """Give all postings of some terms."""
+        segments = self._segments
+        places = [np.searchsorted(segment.terms, terms).tolist() for segment in segments]
+        spans: list[tuple[Segment, slice]] = []
+        sizes = [0] * len(terms)
+        for i, term in enumerate(terms.tolist()):
+            for segment, place in zip(segments, places, strict=True):
+                at = place[i]
+                if at < len(segment.terms) and segment.terms[at] == term:
+                    span = slice(int(segment.bounds[at]), int(segment.bounds[at + 1]))
+                    sizes[i] += span.stop - span.start
+                    spans.append((segment, span))
+        if not spans:
+            return _NO_HITS
+        return Hits(
+            terms=np.repeat(np.arange(len(terms)), sizes),
+            slots=np.concatenate([segment.slots[span] for segment, span in spans]),
+            counts=np.concatenate([segment.counts[span] for segment, span in spans]),
+            impacts=np.concatenate([segment.impacts[span] for segment, span in spans]),
+        )
 
     def reweigh(self, lengths: NDArray[np.float32], pivot: float) -> None:
         """Compute every impact again, for a new typical length."""

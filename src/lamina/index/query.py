@@ -16,7 +16,7 @@ _LONGEST_NAME = 3
 class Query:
     """Distinct terms in order of appearance with their background frequencies, possible names, dates, the vector."""
 
-    terms: tuple[int, ...]
+    terms: NDArray[np.uint32]
     priors: NDArray[np.float32]
     names: tuple[int, ...]
     dates: tuple[DateSpan, ...]
@@ -31,11 +31,10 @@ def prepare_query(text: str, vector: NDArray[np.float32] | None) -> Query:
         counted.setdefault(term_key(word), word)
     content = [key for key, word in counted.items() if not is_stop_word(word)]
     # A query of nothing but stop words ("who is it?") has only them to go by.
-    terms = tuple(content or counted)
-    priors = np.array([background_frequency(counted[key]) for key in terms], np.float32)
+    chosen = content or list(counted)
     return Query(
-        terms=terms,
-        priors=priors,
+        terms=np.array(chosen, np.uint32),
+        priors=np.array([background_frequency(counted[key]) for key in chosen], np.float32),
         names=_names(found),
         dates=find_dates(text),
         vector=_unit(vector),

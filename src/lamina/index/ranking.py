@@ -63,10 +63,10 @@ class Evidence:
     lexical: Floats
     cosine: Floats | None
     missing_vector: NDArray[np.bool_] | None
-    conversations: NDArray[np.int32]
+    conversations: NDArray[np.intp]
     conversation_lexical: Floats
-    previous: NDArray[np.int32]
-    following: NDArray[np.int32]
+    previous: NDArray[np.intp]
+    following: NDArray[np.intp]
     by_author: NDArray[np.bool_] | None
     dated: Floats | None
     visible: NDArray[np.bool_] | None
@@ -120,9 +120,9 @@ def rank_evidence(evidence: Evidence, *, model: RankingModel, limit: int, thresh
         best = strength >= floor
         chosen, strength = chosen[best], strength[best]
     order = np.lexsort((-evidence.entries[chosen], -strength))[:limit]
-    chosen = chosen[order]
-    scores = np.maximum(relevance(strength[order]), np.float32(min(threshold, 1.0)))
-    signals = _signals(evidence, own, chosen, scores, model)
+    chosen, strength = chosen[order], strength[order]
+    scores = np.maximum(relevance(strength), np.float32(min(threshold, 1.0)))
+    signals = _signals(evidence, own, strength, chosen, scores, model)
     return Ranked(entries=evidence.entries[chosen], scores=scores, signals=signals, total=count)
 
 
@@ -132,16 +132,14 @@ def _own(evidence: Evidence, model: RankingModel) -> Floats:
     own = np.empty(size + 1, np.float32)
     own[size] = 0
     view = own[:size]
-    # Texts that repeat a word could score above "every word found".
-    np.minimum(evidence.lexical, 1, out=view)
     if evidence.cosine is None:
-        view *= np.float32(model.lexical + model.vector)
+        np.multiply(evidence.lexical, np.float32(model.lexical + model.vector), out=view)
         return own
     vector = model.calibration.similarity(evidence.cosine)
     if evidence.missing_vector is not None:
-        np.copyto(vector, view, where=evidence.missing_vector)
+        np.copyto(vector, evidence.lexical, where=evidence.missing_vector)
+    np.multiply(evidence.lexical, np.float32(model.lexical), out=view)
     vector *= np.float32(model.vector)
-    view *= np.float32(model.lexical)
     view += vector
     return own
 
@@ -155,7 +153,8 @@ def _total(evidence: Evidence, own: Floats, model: RankingModel) -> Floats:
     else:
         total = _lift(own, evidence.previous, evidence.following, model)
         total += own[:-1]
-        total += (evidence.conversation_lexical * np.float32(model.conversation))[evidence.conversations]
+        talk = evidence.conversation_lexical * np.float32(model.conversation)
+        total += talk.take(evidence.conversations, mode="clip")
     total *= np.float32(scale)
     if evidence.by_author is not None:
         author = evidence.lengths * np.float32(model.author / _SHORT)
@@ -167,52 +166,46 @@ def _total(evidence: Evidence, own: Floats, model: RankingModel) -> Floats:
     return total
 
 
-def _lift(own: Floats, previous: NDArray[np.int32], following: NDArray[np.int32], model: RankingModel) -> Floats:
-    before, after = np.zeros_like(own), np.zeros_like(own)
-    np.take(own, previous, out=before[:-1], mode="wrap")
-    np.take(own, following, out=after[:-1], mode="wrap")
-    lift = np.maximum(before[:-1], after[:-1])
+def _lift(own: Floats, previous: NDArray[np.intp], following: NDArray[np.intp], model: RankingModel) -> Floats:
+    size = len(previous)
+    before, after, lift, second = np.zeros((4, size + 1), np.float32)
+    own.take(previous, out=before[:size], mode="wrap")
+    own.take(following, out=after[:size], mode="wrap")
+    np.maximum(before, after, out=lift)
     lift *= np.float32(model.neighbour)
-    second = np.maximum(np.take(before, previous, mode="wrap"), np.take(after, following, mode="wrap"))
+    # The second neighbour is the neighbour's neighbour: the same step once more.
+    before.take(previous, out=second[:size], mode="wrap")
+    after.take(following, out=before[:size], mode="wrap")
+    np.maximum(second, before, out=second)
     second *= np.float32(model.second_neighbour)
     lift += second
-    alone = (previous & following) == -1
-    np.multiply(own[:-1], np.float32(model.neighbour + model.second_neighbour), out=lift, where=alone)
-    return lift
+    alone = np.flatnonzero((previous & following) < 0)
+    lift[alone] = own[alone] * np.float32(model.neighbour + model.second_neighbour)
+    return lift[:size]
 
 
 def _signals(
-    evidence: Evidence, own: Floats, chosen: NDArray[np.int64], scores: Floats, model: RankingModel
+    evidence: Evidence, own: Floats, total: Floats, chosen: NDArray[np.int64], scores: Floats, model: RankingModel
 ) -> list[Signal]:
+    """Split the scores of the chosen entries, whose evidence is `total`, in proportion to their parts."""
     scale = np.float32(1 / model.enough(evidence.count))
-    mine = own[chosen]
-    lexical = mine
-    if evidence.cosine is not None:
-        lexical = np.minimum(evidence.lexical[chosen], 1) * np.float32(model.lexical)
-        if evidence.missing_vector is not None:
-            lexical = np.where(evidence.missing_vector[chosen], mine, lexical)
-    conversation = evidence.conversation_lexical[evidence.conversations[chosen]] * np.float32(model.conversation)
     parts = np.zeros((6, len(chosen)), np.float32)
-    parts[0] = lexical * scale
-    parts[1] = np.maximum(mine - lexical, 0) * scale
-    parts[3] = conversation * scale
+    lexical, vector, neighbour, conversation, author, date = parts
+    mine = own[chosen] * scale
+    lexical[:] = mine
+    if evidence.cosine is not None:
+        np.multiply(evidence.lexical[chosen], np.float32(model.lexical) * scale, out=lexical)
+        if evidence.missing_vector is not None:
+            np.copyto(lexical, mine, where=evidence.missing_vector[chosen])
+    np.maximum(mine - lexical, 0, out=vector)
+    numbers = evidence.conversations[chosen]
+    np.multiply(evidence.conversation_lexical[numbers], np.float32(model.conversation) * scale, out=conversation)
     if evidence.by_author is not None:
-        author = np.minimum(evidence.lengths[chosen] / np.float32(_SHORT), 1) * np.float32(model.author)
-        parts[4] = author * evidence.by_author[chosen]
+        np.minimum(evidence.lengths[chosen] * np.float32(model.author / _SHORT), np.float32(model.author), out=author)
+        author *= evidence.by_author[chosen]
     if evidence.dated is not None:
-        parts[5] = evidence.dated[chosen] * np.float32(model.date)
-    before, after = evidence.previous[chosen], evidence.following[chosen]
-    first = np.maximum(own[before], own[after])
-    second = np.zeros_like(first)
-    for i, (one, other) in enumerate(zip(before.tolist(), after.tolist(), strict=True)):
-        if one < 0 and other < 0:
-            first[i] = second[i] = mine[i]
-        else:
-            second[i] = max(
-                float(own[evidence.previous[one]]) if one >= 0 else 0.0,
-                float(own[evidence.following[other]]) if other >= 0 else 0.0,
-            )
-    parts[2] = (first * np.float32(model.neighbour) + second * np.float32(model.second_neighbour)) * scale
+        np.multiply(evidence.dated[chosen], np.float32(model.date), out=date)
+    np.maximum(total - parts.sum(axis=0), 0, out=neighbour)
     whole = parts.sum(axis=0)
     parts *= np.divide(scores, whole, out=np.zeros_like(whole), where=whole > 0)
     return [

@@ -6,21 +6,23 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from lamina.index.vectors import VectorBlocks, decode_vectors
+
 _RELINK_ALL = 64
 _DICT_ITEM_BYTES = 104
 _COLUMNS: dict[str, type[np.generic]] = {
     "entries": np.int64,
     "lengths": np.float32,
-    "vectors": np.float32,
     "missing_vector": np.bool_,
-    "conversations": np.int32,
     "sequences": np.int64,
     "authors": np.int32,
     "said_at": np.float64,
     "expires_at": np.float64,
     "alive": np.bool_,
-    "previous": np.int32,
-    "following": np.int32,
+    # As wide as an index, so that reading through them needs no conversion.
+    "conversations": np.intp,
+    "previous": np.intp,
+    "following": np.intp,
 }
 
 
@@ -43,21 +45,6 @@ class RowBatch:
     expires_at: Sequence[float]
 
 
-def decode_vectors(blobs: Sequence[bytes | None], dimensions: int) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-    """Decode float16 blobs to rows and say which rows have no vector (None, or all zero).
-
-    Raises ValueError when a blob has other than `dimensions` numbers.
-    """
-    empty = bytes(2 * dimensions)
-    joined = b"".join([empty if blob is None else blob for blob in blobs])
-    if len(joined) != len(blobs) * len(empty) or any(blob is not None and len(blob) != len(empty) for blob in blobs):
-        raise ValueError(f"a stored vector does not have {dimensions} dimensions")
-    vectors = np.frombuffer(joined, "<f2").reshape(len(blobs), dimensions).astype(np.float32)
-    missing = np.fromiter((blob is None for blob in blobs), np.bool_, len(blobs))
-    missing |= ~vectors.any(axis=1)
-    return vectors, missing
-
-
 class Rows:
     """Growing columns; readers may run side by side, writers must be alone.
 
@@ -67,19 +54,18 @@ class Rows:
 
     entries: NDArray[np.int64]
     lengths: NDArray[np.float32]
-    vectors: NDArray[np.float32]
     missing_vector: NDArray[np.bool_]
-    conversations: NDArray[np.int32]
+    conversations: NDArray[np.intp]
     sequences: NDArray[np.int64]
     authors: NDArray[np.int32]
     said_at: NDArray[np.float64]
     expires_at: NDArray[np.float64]
     alive: NDArray[np.bool_]
-    previous: NDArray[np.int32]
-    following: NDArray[np.int32]
+    previous: NDArray[np.intp]
+    following: NDArray[np.intp]
 
     def __init__(self, dimensions: int) -> None:
-        self.dimensions = dimensions
+        self.vectors = VectorBlocks(dimensions)
         self.size = 0
         self.dead = 0
         self.words = 0
@@ -88,11 +74,10 @@ class Rows:
         self._slots: dict[int, int] = {}
         self._numbers: dict[int, int] = {}
         self._authors: dict[int, int] = {}
-        self._tails = np.full(1, -1, np.int32)
+        self._tails = np.full(1, -1, np.intp)
         self.conversation_words = np.zeros(1, np.float64)
         for name, kind in _COLUMNS.items():
-            shape = (0, dimensions) if name == "vectors" else (0,)
-            setattr(self, name, np.zeros(shape, kind))
+            setattr(self, name, np.zeros(0, kind))
 
     def __len__(self) -> int:
         return len(self._slots)
@@ -101,18 +86,18 @@ class Rows:
     def nbytes(self) -> int:
         arrays = sum(getattr(self, name).nbytes for name in _COLUMNS)
         tables = _DICT_ITEM_BYTES * (len(self._slots) + len(self._numbers) + len(self._authors))
-        return int(arrays + tables + self._tails.nbytes + self.conversation_words.nbytes)
+        return int(arrays + tables + self.vectors.nbytes + self._tails.nbytes + self.conversation_words.nbytes)
 
     def append(self, batch: RowBatch, lengths: NDArray[np.int64]) -> int:
         """Add rows, replacing entries that exist, and give the first of their consecutive slots."""
+        vectors, missing = decode_vectors(batch.vectors, self.vectors.dimensions)
         self.remove(batch.entries)
-        vectors, missing = decode_vectors(batch.vectors, self.dimensions)
         first, count = self.size, len(batch.entries)
         self._reserve(first + count)
         span = slice(first, first + count)
         self.entries[span] = batch.entries
         self.lengths[span] = lengths
-        self.vectors[span] = vectors
+        self.vectors.append(vectors)
         self.missing_vector[span] = missing
         self.sequences[span] = batch.sequences
         self.authors[span] = _numbered(self._authors, batch.authors)
@@ -154,17 +139,18 @@ class Rows:
         """Close the gaps of dead slots; gives the new slot of every old one, -1 for the dead."""
         kept = np.flatnonzero(self.alive[: self.size])
         # One more element, -1, is what the links read where there is no neighbour.
-        moved = np.full(self.size + 1, -1, np.int32)
-        moved[kept] = np.arange(len(kept), dtype=np.int32)
+        moved = np.full(self.size + 1, -1, np.intp)
+        moved[kept] = np.arange(len(kept))
         for name in _COLUMNS:
             setattr(self, name, getattr(self, name)[kept])
+        self.vectors.keep(kept)
         self.previous, self.following = moved[self.previous], moved[self.following]
         self._tails = moved[self._tails]
         self.size, self.dead = len(kept), 0
         self.soonest_expiry = float(np.min(self.expires_at, initial=np.inf))
         self.any_missing_vector = bool(self.missing_vector.any())
         self._slots = dict(zip(self.entries.tolist(), range(self.size), strict=True))
-        return moved[:-1]
+        return moved[:-1].astype(np.int32)
 
     def slots_of(self, entries: NDArray[np.int64]) -> NDArray[np.int64]:
         """Give the slots of those entries that exist."""
@@ -189,15 +175,15 @@ class Rows:
         room = needed if not capacity else max(needed, capacity + capacity // 4 + 64)
         for name in _COLUMNS:
             old = getattr(self, name)
-            new = np.zeros((room, *old.shape[1:]), old.dtype)
+            new = np.zeros(room, old.dtype)
             new[: self.size] = old[: self.size]
             setattr(self, name, new)
 
-    def _number(self, keys: Sequence[int]) -> NDArray[np.int32]:
+    def _number(self, keys: Sequence[int]) -> NDArray[np.intp]:
         found = _numbered(self._numbers, keys)
         missing = len(self._numbers) + 1 - len(self._tails)
         if missing:
-            self._tails = np.concatenate([self._tails, np.full(missing, -1, np.int32)])
+            self._tails = np.concatenate([self._tails, np.full(missing, -1, np.intp)])
             self.conversation_words = np.concatenate([self.conversation_words, np.zeros(missing)])
         return found
 
@@ -235,30 +221,30 @@ class Rows:
     def _relink(self, slots: NDArray[np.int64]) -> None:
         """Put whole conversations, given as all of their living slots, in order again."""
         previous, following, last = chain(self.conversations[slots], self.sequences[slots], self.entries[slots])
-        moved = np.append(slots, -1).astype(np.int32)
+        moved = np.append(slots, -1)
         self.previous[slots] = moved[previous]
         self.following[slots] = moved[following]
         numbers = self.conversations[slots[last]]
         self._tails[numbers] = slots[last]
 
 
-def _numbered(numbers: dict[int, int], keys: Sequence[int]) -> NDArray[np.int32]:
+def _numbered(numbers: dict[int, int], keys: Sequence[int]) -> NDArray[np.intp]:
     """Number keys in order of appearance, from 1 on; 0 stays 0."""
     found = (numbers.setdefault(key, len(numbers) + 1) if key else 0 for key in keys)
-    return np.fromiter(found, np.int32, len(keys))
+    return np.fromiter(found, np.intp, len(keys))
 
 
 def chain(
-    conversations: NDArray[np.int32], sequences: NDArray[np.int64], entries: NDArray[np.int64]
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+    conversations: NDArray[np.intp], sequences: NDArray[np.int64], entries: NDArray[np.int64]
+) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
     """Give the previous and the following row of each row in its conversation (-1: none), and the last rows.
 
     Rows of one conversation stand in the order of their sequence, then of their entry; conversation 0 has no order.
     """
     size = len(entries)
-    previous = np.full(size, -1, np.int32)
-    following = np.full(size, -1, np.int32)
-    order = np.lexsort((entries, sequences, conversations)).astype(np.int32)
+    previous = np.full(size, -1, np.intp)
+    following = np.full(size, -1, np.intp)
+    order = np.lexsort((entries, sequences, conversations))
     order = order[conversations[order] > 0]
     numbers = conversations[order]
     same = numbers[1:] == numbers[:-1]

@@ -7,9 +7,10 @@ from lamina.index.dates import said_within
 from lamina.index.postings import impact
 from lamina.index.query import Query
 from lamina.index.ranking import Evidence, Ranked, RankingModel, rank_evidence, rarity
-from lamina.index.rows import RowBatch, chain, decode_vectors
-from lamina.index.scope import conversation_scores, typical_length
+from lamina.index.rows import RowBatch, chain
+from lamina.index.scope import conversation_scores, share_of_best, sums, typical_length
 from lamina.index.terms import unpack_many
+from lamina.index.vectors import decode_vectors
 
 
 class ScopeScan:
@@ -21,7 +22,7 @@ class ScopeScan:
     def __init__(self, query: Query, *, dimensions: int) -> None:
         self._query = query
         self._dimensions = dimensions
-        self._terms = np.array(query.terms, np.uint32)
+        self._terms = query.terms
         self._names = np.array(query.names, np.int64)
         self._chunks: list[tuple[NDArray[np.generic], ...]] = []
 
@@ -71,7 +72,7 @@ class ScopeScan:
         columns = [np.concatenate(parts) for parts in zip(*self._chunks, strict=True)]
         entries, counts, lengths, cosine, missing, keys, sequences, by_author, said_at, expires = columns
         _, inverse = np.unique(np.append(keys, 0), return_inverse=True)
-        numbers: NDArray[np.int32] = inverse[:-1].astype(np.int32)
+        numbers = inverse[:-1]
         lexical, conversation_lexical = self._lexical(counts, lengths, numbers)
         previous, following, _ = chain(numbers, sequences, entries)
         visible = expires > now
@@ -95,21 +96,18 @@ class ScopeScan:
         return rank_evidence(evidence, model=model, limit=limit, threshold=threshold)
 
     def _lexical(
-        self, counts: NDArray[np.uint8], lengths: NDArray[np.int64], numbers: NDArray[np.int32]
+        self, counts: NDArray[np.uint8], lengths: NDArray[np.int64], numbers: NDArray[np.intp]
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         query, size = self._query, len(lengths)
         frequencies = np.count_nonzero(counts, axis=0).astype(np.float32)
         weights = rarity(frequencies, size, query.priors)
         pivot = typical_length(int(lengths.sum()), size)
         short = lengths.astype(np.float32)
-        scores = np.zeros(size, np.float32)
+        scores = np.zeros(size, np.float64)
         talks = int(numbers.max()) + 1
         spoken = np.zeros((len(weights), talks), np.float64)
         for i, weight in enumerate(weights):
             scores += impact(counts[:, i], short, pivot) * weight
-            spoken[i] = np.bincount(numbers, weights=counts[:, i], minlength=talks)
-        best = np.float32(weights.sum())
-        if best > 0:
-            scores /= best
-        words = np.bincount(numbers, weights=lengths, minlength=talks).astype(np.float64)
-        return scores, conversation_scores(spoken, words, weights)
+            spoken[i] = sums(numbers, counts[:, i], talks)
+        words = sums(numbers, lengths, talks)
+        return share_of_best(scores, weights), conversation_scores(spoken, words, weights)

@@ -94,7 +94,7 @@ class ScopeIndex:
             entries=rows.entries[:size],
             lengths=rows.lengths[:size],
             lexical=lexical,
-            cosine=rows.vectors[:size] @ query.vector if query.vector is not None else None,
+            cosine=rows.vectors.dot(query.vector) if query.vector is not None else None,
             missing_vector=rows.missing_vector[:size] if rows.any_missing_vector else None,
             conversations=rows.conversations[:size],
             conversation_lexical=conversation_lexical,
@@ -122,41 +122,53 @@ class ScopeIndex:
 
     def _lexical(self, query: Query) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         rows = self._rows
-        scores = np.zeros(rows.size, np.float32)
-        found = [self._postings.find(term) for term in query.terms]
-        alive = rows.alive
-        frequencies = np.zeros(len(found), np.float32)
-        for i, postings in enumerate(found):
-            for posting in postings:
-                frequencies[i] += np.count_nonzero(alive[posting.slots]) if rows.dead else len(posting.slots)
+        hits = self._postings.gather(query.terms)
+        terms, slots, counts, impacts = hits.terms, hits.slots, hits.counts, hits.impacts
+        if rows.dead:
+            living = np.flatnonzero(rows.alive[slots])
+            terms, slots, counts, impacts = terms[living], slots[living], counts[living], impacts[living]
+        frequencies = np.bincount(terms, minlength=len(query.terms)).astype(np.float32)
         weights = rarity(frequencies, len(rows), query.priors)
-        best = np.float32(weights.sum())
+        scores = sums(slots, impacts * weights[terms], rows.size)
         talks = len(rows.conversation_words)
-        spoken = np.zeros((len(found), talks), np.float64)
-        for i, postings in enumerate(found):
-            for posting in postings:
-                scores[posting.slots] += posting.impacts * weights[i]
-                if talks > 1:
-                    counts = posting.counts * alive[posting.slots] if rows.dead else posting.counts
-                    spoken[i] += np.bincount(rows.conversations[posting.slots], weights=counts, minlength=talks)
-        if best > 0:
-            scores /= best
-        return scores, conversation_scores(spoken, rows.conversation_words, weights)
+        if talks == 1:
+            return share_of_best(scores, weights), np.zeros(1, np.float32)
+        cells = rows.conversations[slots] + terms * talks
+        spoken = sums(cells, counts, talks * len(weights)).reshape(len(weights), talks)
+        return share_of_best(scores, weights), conversation_scores(spoken, rows.conversation_words, weights)
+
+
+def sums(places: NDArray[np.integer], values: NDArray[np.generic], size: int) -> NDArray[np.float64]:
+    """Add up values by place, in their order, so that equal content gives equal sums."""
+    return np.bincount(places, weights=values, minlength=size).astype(np.float64, copy=False)
+
+
+def share_of_best(scores: NDArray[np.float64], weights: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Divide sums of weighted impacts by what a text with every term would have, unknown terms included.
+
+    Texts that repeat a word could have more than that; it counts as everything.
+    """
+    best = math.fsum(weights.tolist())
+    shares = np.empty(len(scores), np.float32)
+    np.multiply(scores, 1 / best if best > 0 else 0.0, out=shares, casting="same_kind")
+    return np.minimum(shares, 1, out=shares)
 
 
 def conversation_scores(
     spoken: NDArray[np.float64], words: NDArray[np.float64], weights: NDArray[np.float32]
 ) -> NDArray[np.float32]:
-    """Score whole conversations: `spoken[t, c]` counts term t in conversation c, which has `words[c]` words."""
-    scores = np.zeros(len(words), np.float32)
-    living = np.count_nonzero(words[1:])
-    best = float(weights.sum())
-    if not living or best <= 0:
-        return scores
-    pivot = float(words[1:].sum()) / living
-    counts = np.minimum(spoken[:, 1:], 255).astype(np.uint8)
-    lengths = words[1:].astype(np.float32)
-    for weight, row in zip(weights, counts, strict=True):
-        scores[1:] += impact(row, lengths, pivot, length_share=_CONVERSATION_LENGTH_SHARE) * weight
-    scores /= np.float32(best)
-    return np.minimum(scores, np.float32(1), out=scores)
+    """Score whole conversations: `spoken[t, c]` counts term t in conversation c, which has `words[c]` words.
+
+    Number 0 is no conversation and scores nothing.
+    """
+    living = int(np.count_nonzero(words[1:]))
+    pivot = float(words[1:].sum()) / max(living, 1)
+    if not pivot or not len(weights):
+        return np.zeros(len(words), np.float32)
+    counts = np.minimum(spoken, 255).astype(np.uint8)
+    impacts = impact(counts, words.astype(np.float32), pivot, length_share=_CONVERSATION_LENGTH_SHARE)
+    impacts *= weights[:, np.newaxis]
+    # Row after row, so that the sum of a conversation does not depend on how many others there are.
+    scores = share_of_best(np.add.reduce(impacts, axis=0, dtype=np.float64), weights)
+    scores[0] = 0
+    return scores

@@ -1,0 +1,78 @@
+"""The vectors of a scope: float32 rows in blocks, so that growing never copies more than one block."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+_BLOCK = 8192
+
+
+def decode_vectors(blobs: Sequence[bytes | None], dimensions: int) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+    """Decode float16 blobs to rows and say which rows have no vector (None, or all zero).
+
+    Raises ValueError when a blob has other than `dimensions` numbers.
+    """
+    size = 2 * dimensions
+    missing = np.fromiter((blob is None for blob in blobs), np.bool_, len(blobs))
+    if any(len(blob) != size for blob in blobs if blob is not None):
+        raise ValueError(f"a stored vector does not have {dimensions} dimensions")
+    empty = bytes(size)
+    joined = b"".join([empty if blob is None else blob for blob in blobs])
+    vectors = np.frombuffer(joined, "<f2").reshape(len(blobs), dimensions).astype(np.float32)
+    missing |= ~vectors.any(axis=1)
+    return vectors, missing
+
+
+class VectorBlocks:
+    """Rows of vectors in blocks of 8,192; the last block doubles until it is full."""
+
+    def __init__(self, dimensions: int) -> None:
+        self.dimensions = dimensions
+        self._blocks: list[NDArray[np.float32]] = []
+        self._size = 0
+
+    @property
+    def nbytes(self) -> int:
+        return sum(block.nbytes for block in self._blocks)
+
+    def append(self, vectors: NDArray[np.float32]) -> None:
+        """Add rows after the last one."""
+        done = 0
+        while done < len(vectors):
+            room, used = self._last(len(vectors) - done)
+            step = min(len(room) - used, len(vectors) - done)
+            room[used : used + step] = vectors[done : done + step]
+            done += step
+            self._size += step
+
+    def dot(self, query: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Multiply every row with a vector; raises ValueError when it has another length."""
+        if len(query) != self.dimensions:
+            raise ValueError(f"the query's vector does not have {self.dimensions} dimensions")
+        products = np.empty(self._size, np.float32)
+        for number, block in enumerate(self._blocks):
+            start = number * _BLOCK
+            rows = min(self._size - start, _BLOCK)
+            np.dot(block[:rows], query, out=products[start : start + rows])
+        return products
+
+    def keep(self, kept: NDArray[np.int64]) -> None:
+        """Keep these rows, given in ascending order, and drop the others."""
+        old, self._blocks, self._size = self._blocks, [], 0
+        edges = np.searchsorted(kept, np.arange(len(old) + 1) * _BLOCK)
+        for number, block in enumerate(old):
+            inside = kept[edges[number] : edges[number + 1]] - number * _BLOCK
+            self.append(block[inside])
+
+    def _last(self, wanted: int) -> tuple[NDArray[np.float32], int]:
+        """Give a block with room for at least one more row, and how many rows it has."""
+        used = self._size % _BLOCK
+        if not used and len(self._blocks) * _BLOCK == self._size:
+            self._blocks.append(np.empty((min(wanted, _BLOCK), self.dimensions), np.float32))
+        last = self._blocks[-1]
+        if used == len(last):
+            grown = np.empty((min(max(2 * used, used + wanted), _BLOCK), self.dimensions), np.float32)
+            grown[:used] = last
+            self._blocks[-1] = last = grown
+        return last, used
