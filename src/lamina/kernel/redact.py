@@ -1,0 +1,251 @@
+"""Hides secrets in text that is about to be stored: error messages, tool parameters, audit details.
+
+Hidden are tokens of known shapes, private keys, authorisation headers and cookies, passwords in addresses, values
+of names that announce a secret (`password=...`, `"apiKey": "..."`, `--token ...`), random-looking assignments, and
+e-mail addresses. Sentences, code, paths, commit hashes and UUIDs stay as they are. Redacting twice changes nothing.
+
+This is a net, not a proof: a password nobody named as one, in a sentence, looks like any other word.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
+
+from lamina.kernel.secret_shapes import (
+    FIRM_NAME,
+    PRIVATE_KEY,
+    SECRET_NAME,
+    TOKEN,
+    is_mixed,
+    is_placeholder,
+    is_random,
+    names_hash,
+)
+
+REDACTED: Final = "[redacted]"
+EMAIL: Final = "[email]"
+
+_DEEPEST = 32
+
+_QUOTED = r"""\\?"(?:[^"\\\n]|\\[^"\n])*\\?"|'(?:[^'\\\n]|\\.)*'"""
+_URL_PASSWORD = re.compile(r"(://[^\s:/?#@\"'<>]*):(?!\d{1,5}(?:[/?#\s]|$)|//)([^\s\"'<>]*)@(?=[\w\[])")
+_URL_TOKEN = re.compile(r"://([\w.~%+-]{16,})@")
+_HEADER = re.compile(
+    r"""\b(authorization|cookie|x-(?:auth|api|access|csrf)-(?:token|key))"""
+    r"""(\\?["']?\s{0,9}[:=]\s{0,9}\\?["']?)([^\r\n"'\\]+)"""
+)
+_SCHEME = re.compile(r"\b(bearer|basic|token)(\s{1,9})([a-z0-9._~+/=-]{8,})")
+_HINT = re.compile(r"pass|pwd|secret|token|credential|key")
+_ASSIGNED = re.compile(
+    rf"""({SECRET_NAME})(\\?["'`]?\]?\s{{0,9}}(?:=>|:=|==?|:)\s{{0,9}})({_QUOTED}|[^\s"',;&<>)\]}}]+)"""
+)
+_FLAG = re.compile(rf"""(--?(?:[\w-]{{0,40}}-)?{SECRET_NAME})(\s{{1,9}})({_QUOTED}|[^\s"'-]\S*)""")
+_STATED = re.compile(rf"""({SECRET_NAME})(\s{{1,9}}(?:is|was|to|set to|now)\s{{1,9}})({_QUOTED}|[^\s"',;]+)""")
+_LONG = re.compile(r"(?<![A-Za-z0-9+/_.-])[A-Za-z0-9+/_-]{24,}={0,2}(?![\w.])")
+_NAMED = re.compile(r"""([\w.-]+)\\?["']?\]?\s{0,9}(?:=>|:=|=|:)\s{0,9}\\?["']?$""")
+_EMAIL = re.compile(r"(?<![\w.+%-])([\w.+-]{1,64})(@|%40)((?:[A-Za-z0-9-]{1,63}\.)+[A-Za-z]{2,24})(?![\w@])")
+_NOT_A_DOMAIN = re.compile(
+    r"(?i)\.(?:service|socket|timer|target|mount|slice|scope|device|swap|png|jpe?g|gif|svg|webp|ico|css|js|json|tgz)$"
+)
+
+
+def redact(text: str) -> str:
+    """The text with every secret and e-mail address replaced by a mark; ordinary text comes back as it is."""
+    if not text:
+        return text
+    if "-----BEGIN" in text:
+        text = PRIVATE_KEY.sub(REDACTED, text)
+    if "://" in text:
+        text = _URL_PASSWORD.sub(rf"\1:{REDACTED}@", text)
+        text = _URL_TOKEN.sub(_hide_url_token, text)
+    text = TOKEN.sub(REDACTED, text)
+    text = _hide(text, _HEADER, _header)
+    text = _hide(text, _SCHEME, _scheme)
+    if _HINT.search(_small(text)):
+        text = _hide(text, _ASSIGNED, _assigned)
+        text = _hide(text, _STATED, _stated)
+        text = _hide(text, _FLAG, _flag)
+    text = _LONG.sub(_hide_long, text)
+    if "@" in text or "%40" in text:
+        text = _EMAIL.sub(_hide_email, text)
+    return text
+
+
+def redact_value(value: object) -> object:
+    """A JSON-like value with every string redacted, whole where its name announces a secret.
+
+    Tuples and sets become lists, bytes their length, and anything JSON does not know its redacted text; what is
+    nested deeper than 32 levels is cut.
+    """
+    return _redact_value(value, 0)
+
+
+def is_secret_name(name: object) -> bool:
+    """Whether a key of an object announces a secret: `password`, `apiKey`, `Authorization`, `X-Auth-Token`."""
+    if not isinstance(name, str):
+        return False
+    small = name[-80:].lower()
+    return _NAME.fullmatch(small) is not None and _WORD.search(small) is None
+
+
+_NAME = re.compile(rf"-*[\w.\- ]*?(?:{SECRET_NAME}|authorization|cookie)")
+_WORD = re.compile(r"(?:by|com|der|res|sur|ver)pass$")  # bypass, compass, underpass, trespass, surpass, overpass
+
+
+def _redact_value(value: object, depth: int) -> object:
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if isinstance(value, str):
+        return redact(value)
+    if depth >= _DEEPEST:
+        return "[too deep]"
+    if isinstance(value, bytes | bytearray | memoryview):
+        return f"[{len(value)} bytes]"
+    if isinstance(value, Mapping):
+        return _redact_mapping(value, depth + 1)
+    if isinstance(value, list | tuple | set | frozenset):
+        return _redact_items(list(value), depth + 1)
+    return redact(str(value))
+
+
+def _redact_mapping(value: Mapping[object, object], depth: int) -> dict[str, object]:
+    # Form fields and environment lists name the secret in a sibling: {"name": "PASSWORD", "value": "..."}.
+    named = is_secret_name(value.get("name", value.get("key")))
+    return {
+        redact(str(key)): _hidden(item, depth)
+        if is_secret_name(key) or (named and key == "value")
+        else _redact_value(item, depth)
+        for key, item in value.items()
+    }
+
+
+def _redact_items(items: list[object], depth: int) -> list[object]:
+    # Arguments and headers name the secret in the item before it: ["--password", "..."].
+    hidden: list[object] = []
+    for place, item in enumerate(items):
+        before = items[place - 1] if place else None
+        follows = isinstance(item, str) and isinstance(before, str) and _announces(before, items)
+        hidden.append(_hidden(item, depth) if follows else _redact_value(item, depth))
+    return hidden
+
+
+def _announces(before: str, items: list[object]) -> bool:
+    return (before.startswith("-") or len(items) == 2) and is_secret_name(before)
+
+
+def _hidden(value: object, depth: int) -> object:
+    """What stands under a secret's name: text and numbers go whole, structure stays."""
+    if value is None or isinstance(value, bool) or value == "":
+        return value
+    if isinstance(value, Mapping | list | tuple | set | frozenset):
+        return _redact_value(value, depth)
+    return REDACTED
+
+
+class _Pair(NamedTuple):
+    """A name and the value that follows it, with what stands around them."""
+
+    before: str
+    name: str
+    between: str
+    value: str
+    rest: str
+
+
+def _hide(text: str, pattern: re.Pattern[str], judge: Callable[[_Pair], str | None]) -> str:
+    """Replace the values `judge` has another text for. The pattern sees small letters: that is five times faster."""
+    parts, last = [], 0
+    for found in pattern.finditer(_small(text)):
+        opened, closed = found.span(3)
+        pair = _Pair(
+            before=text[max(0, found.start() - 3) : found.start()],
+            name=text[slice(*found.span(1))],
+            between=text[slice(*found.span(2))],
+            value=text[opened:closed],
+            rest=text[closed:],
+        )
+        if (hidden := judge(pair)) is not None:
+            parts += [text[last:opened], hidden]
+            last = closed
+    return "".join((*parts, text[last:])) if parts else text
+
+
+def _small(text: str) -> str:
+    small = text.lower()
+    return small if len(small) == len(text) else text.translate(_ASCII_SMALL)
+
+
+_ASCII_SMALL = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
+
+
+def _hide_url_token(found: re.Match[str]) -> str:
+    return f"://{REDACTED}@" if is_mixed(found[1]) else found[0]
+
+
+def _header(pair: _Pair) -> str | None:
+    words = pair.value.split()
+    scheme = words[0] if len(words) > 1 and words[0].isalpha() else ""
+    secret = words[1] if scheme else words[0] if words else ""
+    if is_placeholder(secret) or not is_mixed(secret):  # "authorization: required", "cookie: none was sent"
+        return None
+    return f"{scheme} {REDACTED}" if scheme else REDACTED
+
+
+def _scheme(pair: _Pair) -> str | None:
+    random = is_mixed(pair.value) and (len(pair.value) >= 16 or pair.name.lower() != "token")
+    return REDACTED if random and not is_placeholder(pair.value) else None
+
+
+def _assigned(pair: _Pair) -> str | None:
+    quote = _quote(pair.value)
+    value = pair.value[len(quote) : len(pair.value) - len(quote)]
+    name = pair.before + pair.name
+    if is_placeholder(value) or _WORD.search(name.lower()):
+        return None
+    firm = FIRM_NAME.search(name) is not None or FIRM_NAME.search(pair.name.lower()) is not None
+    return f"{quote}{REDACTED}{quote}" if _is_secret(value, firm, bool(quote), pair) else None
+
+
+def _is_secret(value: str, firm: bool, quoted: bool, pair: _Pair) -> bool:
+    if is_mixed(value):
+        return firm or len(value) >= 8
+    if quoted:
+        return " " not in value and (firm or (len(value) >= 8 and not value.isdigit()))
+    if firm and pair.between.lstrip("\\\"'`]") in ("=", ":=", "=>"):
+        return True
+    # `password: swordfish` and `password = swordfish` end their line; a sentence goes on.
+    return firm and _LINE_END.match(pair.rest) is not None
+
+
+_LINE_END = re.compile(r"[ \t]*(?:[,;\"'}\])]|$|[\r\n]|\\n)")
+
+
+def _quote(value: str) -> str:
+    for quote in ('\\"', '"', "'"):
+        if value.startswith(quote) and value.endswith(quote) and len(value) >= 2 * len(quote):
+            return quote
+    return ""
+
+
+def _stated(pair: _Pair) -> str | None:
+    secret = pair.value.strip("\"'`.!?")
+    return REDACTED if len(secret) >= 6 and is_mixed(secret) and not is_placeholder(secret) else None
+
+
+def _flag(pair: _Pair) -> str | None:
+    return None if pair.before[-1:].strip(" \t\r\n\"'`([=") or is_placeholder(pair.value.rstrip(")")) else REDACTED
+
+
+def _hide_long(found: re.Match[str]) -> str:
+    if len(found[0]) == 40 and is_random(found[0], changing=0.3):  # a cloud's secret key, which has no other mark
+        return REDACTED
+    if not is_random(found[0]):
+        return found[0]
+    name = _NAMED.search(found.string[max(0, found.start() - 80) : found.start()])
+    return REDACTED if name is not None and not names_hash(name[1]) else found[0]
+
+
+def _hide_email(found: re.Match[str]) -> str:
+    rest = found.string[found.end() : found.end() + 1]
+    remote = found[1] in ("git", "hg", "svn") and rest in (":", "/")
+    return found[0] if remote or _NOT_A_DOMAIN.search(found[3]) else EMAIL
