@@ -1,0 +1,1 @@
+"""Lamina's speed beside its floors, measured in one run: `python -m benchmarks`."""
