@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -53,6 +51,12 @@ def test_words_are_split_in_every_script(text: str, expected: list[str]) -> None
 def test_forms_of_a_word_are_one_term() -> None:
     assert analyse("hiking hikes hiked").hashes.tolist() == analyse("hike").hashes.tolist()
     assert analyse("hiking hikes hiked").counts.tolist() == [3]
+
+
+def test_irregular_forms_and_spellings_are_one_term() -> None:
+    assert analyse("bought buys").hashes.tolist() == analyse("buy").hashes.tolist()
+    assert analyse("went").hashes.tolist() == analyse("goes").hashes.tolist()
+    assert analyse("favorite colors").hashes.tolist() == analyse("favourite colour").hashes.tolist()
 
 
 def test_names_are_compared_without_case_accents_and_outer_space() -> None:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
+from importlib.resources import files
 
 import numpy as np
 import snowballstemmer
@@ -147,9 +148,17 @@ def term_key(word: str) -> int:
     return int.from_bytes(digest, "little")
 
 
+@lru_cache(maxsize=1)
+def _irregular() -> dict[str, str]:
+    """Map irregular forms and British spellings to one word: questions say "buy" where memories say "bought"."""
+    lines = (files("lamina.index") / "irregular_words.txt").read_text(encoding="utf-8").splitlines()
+    return {form: base for base, *forms in map(str.split, lines) for form in forms}
+
+
 def stem(word: str) -> str:
     """Reduce a folded word to its stem; words with digits or other scripts stay as they are."""
     if len(word) < 3 or not word.isascii() or not word.isalpha():
         return word.replace("'", "").replace("’", "")
+    word = _irregular().get(word, word)
     # A stemmer object keeps the word it works on, so threads must not share one.
     return str(snowballstemmer.stemmer("english").stemWord(word)) if len(word) < 64 else word

@@ -1,0 +1,44 @@
+import numpy as np
+
+from lamina.index.postings import Postings, impact
+
+
+def add(postings: Postings, slot: int, terms: list[int]) -> None:
+    size = len(terms)
+    ones = np.ones(size, np.uint8)
+    postings.add(np.array(terms, np.uint32), np.full(size, slot, np.int32), ones, ones.astype(np.float32))
+
+
+def test_a_term_is_found_in_every_slot_that_has_it_in_order() -> None:
+    postings = Postings()
+    for slot in range(100):
+        add(postings, slot, [slot % 7, 1000 + slot])
+    hits = postings.gather(np.array([1042, 3, 999_999, 0], np.uint32))
+    assert hits.slots[hits.terms == 0].tolist() == [42]
+    assert hits.slots[hits.terms == 1].tolist() == list(range(3, 100, 7))
+    assert not (hits.terms == 2).any()
+    assert hits.slots[hits.terms == 3].tolist() == list(range(0, 100, 7))
+
+
+def test_segments_stay_few() -> None:
+    postings = Postings()
+    for slot in range(2000):
+        add(postings, slot, [slot])
+    assert len(postings._segments) <= 8
+
+
+def test_renumbering_drops_what_is_gone() -> None:
+    postings = Postings()
+    for slot in range(4):
+        add(postings, slot, [5])
+    postings.renumber(np.array([0, -1, 1, -1], np.int32))
+    assert postings.gather(np.array([5], np.uint32)).slots.tolist() == [0, 1]
+    postings.renumber(np.array([-1, -1], np.int32))
+    assert not len(postings.gather(np.array([5], np.uint32)).slots)
+
+
+def test_one_mention_in_a_text_of_normal_length_has_impact_one() -> None:
+    lengths = np.array([20.0, 20.0, 80.0, 5.0], np.float32)
+    values = impact(np.array([1, 2, 1, 1], np.uint8), lengths, pivot=20.0)
+    assert abs(values[0] - 1) < 1e-6
+    assert values[1] > values[3] > values[0] > values[2]
