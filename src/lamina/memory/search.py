@@ -37,7 +37,7 @@ class LayerSearch:
         now: datetime,
         metrics: Metrics,
     ) -> SearchResults:
-        """Search every scope at once and merge. Raises the first error when every scope fails."""
+        """Search every scope at once and merge. Raises the strongest layer's error when every scope fails."""
         results: dict[MemoryLayer, ScopeResults] = {}
         failures: dict[MemoryLayer, LaminaError] = {}
 
@@ -66,6 +66,8 @@ class LayerSearch:
             async with anyio.create_task_group() as group:
                 for scope in scopes:
                     group.start_soon(search, scope)
+        # In the order of the layers, not of their failing.
+        failures = {scope.layer: failures[scope.layer] for scope in scopes if scope.layer in failures}
         self._report(results, failures, metrics)
         if not results:
             raise next(iter(failures.values()))

@@ -4,11 +4,12 @@ Access, validation, embedding, precedence, duplicates and metrics are decided he
 Identifiers are the caller's: an entry outside their reach reads as absent in every verb.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import Enum
-from typing import Final, Literal, Protocol, Unpack
+from typing import Any, Final, Literal, Protocol, Unpack
 
 from lamina.errors import LaminaError, MemoryNotFoundError
 from lamina.kernel.clock import Clock
@@ -46,14 +47,18 @@ from lamina.memory.types import (
 )
 from lamina.memory.validate import (
     check_content,
-    check_expires_at,
+    check_identifier,
     check_identifiers,
     check_limit,
     check_metadata,
+    check_metadata_size,
+    check_moment,
     check_query,
     check_source,
     check_tags,
     check_threshold,
+    sought_id,
+    sought_ids,
 )
 from lamina.observability.metrics import Metrics
 
@@ -87,8 +92,8 @@ class MemoryService:
     identifiers: Identifiers = field(default_factory=Identifiers)
 
     def for_tenant(self, tenant: str) -> "MemoryService":
-        """The same memory for another tenant."""
-        return replace(self, tenant=tenant)
+        """The same memory for another tenant; raises InvalidInputError for a blank one."""
+        return replace(self, tenant=check_identifier("tenant", tenant))
 
     def scoped(self, **identifiers: Unpack[IdentifierArguments]) -> "MemoryService":
         """The same memory with identifiers filled in: `mine = app.memory.scoped(user_id="u1")`."""
@@ -110,24 +115,27 @@ class MemoryService:
         Raises InvalidLayerError, MissingIdentifierError, ContentTooLongError, InvalidInputError,
         EmbeddingFailedError, ProviderError.
         """
-        new = NewMemory(
-            content=content,
-            layer=layer,
-            identifiers=self._caller(identifiers),
-            metadata=metadata or {},
-            tags=tags,
-            source=source,
-            expires_at=expires_at,
-        )
-        with self.metrics.measure("add"):
+        with self._verb("add"):
+            new = NewMemory(
+                content=content,
+                layer=layer,
+                identifiers=check_identifiers(**identifiers),
+                metadata=metadata or {},
+                tags=tags,
+                source=source,
+                expires_at=expires_at,
+            )
             scope, entry = await self._checked(new, "add")
             (embedding,) = await self._embed([entry.content])
             stored = await self.provider.add(AddRequest(scope=scope, entry=entry, embedding=embedding))
         return _add_result(stored, embedding)
 
     async def bulk_add(self, memories: Sequence[NewMemory]) -> tuple[AddResult, ...]:
-        """Store several memories in one transaction where the provider can: all of them or none."""
-        with self.metrics.measure("bulk_add"):
+        """Store several memories in one transaction where the provider can: all of them or none.
+
+        Raises what `add` raises, and InvalidInputError for an id that is taken.
+        """
+        with self._verb("bulk_add"):
             checked = [await self._checked(new, "bulk_add") for new in memories]
             embeddings = await self._embed([entry.content for _, entry in checked])
             requests = [
@@ -156,7 +164,7 @@ class MemoryService:
         InvalidFilterError, EmbeddingFailedError, ProviderError.
         """
         settings = self.settings
-        with self.metrics.measure("search"):
+        with self._verb("search"):
             check_query(query, settings.max_query_length)
             chosen = LayerSearch(
                 query=query,
@@ -177,12 +185,12 @@ class MemoryService:
 
     async def get(self, id: str, **identifiers: Unpack[IdentifierArguments]) -> MemoryEntry | None:
         """The memory, or None when there is none with this id within the caller's reach."""
-        with self.metrics.measure("get"):
+        with self._verb("get"):
             return await self.provider.get(await self._lookup(id, identifiers, "get"))
 
     async def history(self, id: str, **identifiers: Unpack[IdentifierArguments]) -> tuple[Revision, ...]:
         """Every state a memory had, oldest first, the present one last; empty for one out of reach."""
-        with self.metrics.measure("history"):
+        with self._verb("history"):
             return await self.provider.history(await self._lookup(id, identifiers, "history"))
 
     async def update(
@@ -199,44 +207,46 @@ class MemoryService:
 
         Raises MemoryNotFoundError, and what `add` raises.
         """
-        settings = self.settings
-        with self.metrics.measure("update"):
+        with self._verb("update"):
             if content is not None:
-                check_content(content, settings.max_content_length, operation="update")
+                check_content(content, self._max_content_length)
+            patch = None if metadata is None else check_metadata(metadata, self._max_metadata_size)
             lookup = await self._lookup(id, identifiers, "update")
             current = await self.provider.get(lookup)
             embedding: Embedding | None = None
             if current is not None and content is not None and content != current.content:
                 (embedding,) = await self._embed([content])
+            if current is not None and patch is not None:
+                check_metadata_size({**current.metadata, **patch}, self._max_metadata_size)
             request = UpdateRequest(
                 tenant=self.tenant,
-                id=id,
+                id=lookup.id,
                 scopes=lookup.scopes,
                 now=lookup.now,
                 content=None if embedding is None else content,
                 embedding=embedding,
-                metadata=None if metadata is None else check_metadata(metadata, settings.max_metadata_size),
+                metadata=patch,
                 tags=None if tags is None else check_tags(tags),
-                expires_at=None if expires_at is KEEP else check_expires_at(expires_at),
+                expires_at=None if expires_at is KEEP else check_moment("expires_at", expires_at),
                 clear_expiry=expires_at is None,
             )
             changed = None if current is None else await self.provider.update(request)
             if changed is None:
-                raise MemoryNotFoundError(operation="update", details={"id": id})
+                raise MemoryNotFoundError(details={"id": id})
         return UpdateResult(memory=changed, embedding_regenerated=embedding is not None)
 
     async def delete(self, id: str, **identifiers: Unpack[IdentifierArguments]) -> DeleteResult:
         """Remove a memory with its vector, index row and history; success also when it was not there."""
-        with self.metrics.measure("delete"):
+        with self._verb("delete"):
             lookup = await self._lookup(id, identifiers, "delete")
-            await self.provider.delete(DeleteRequest(tenant=self.tenant, id=id, scopes=lookup.scopes))
+            await self.provider.delete(DeleteRequest(tenant=self.tenant, id=lookup.id, scopes=lookup.scopes))
         return DeleteResult()
 
     async def bulk_delete(self, ids: Sequence[str], **identifiers: Unpack[IdentifierArguments]) -> BulkDeleteResult:
         """Remove several memories and count those that were there."""
-        with self.metrics.measure("bulk_delete"):
+        with self._verb("bulk_delete"):
             scopes = await self._reach(identifiers, "bulk_delete")
-            requests = [DeleteRequest(tenant=self.tenant, id=id, scopes=scopes) for id in dict.fromkeys(ids)]
+            requests = [DeleteRequest(tenant=self.tenant, id=id, scopes=scopes) for id in sought_ids(ids)]
             if self.provider.capabilities.bulk_operations:
                 return BulkDeleteResult(deleted=await self.provider.bulk_delete(requests))
             deleted, errors = 0, {}
@@ -262,7 +272,7 @@ class MemoryService:
         Raises InvalidLayerError, MissingIdentifierError, InvalidFilterError, InvalidCursorError.
         """
         settings = self.settings
-        with self.metrics.measure("list"):
+        with self._verb("list"):
             size = check_limit(
                 settings.list_limit if limit is None else limit, settings.max_list_limit, operation="list"
             )
@@ -272,11 +282,29 @@ class MemoryService:
                 ListRequest(scope=scope, limit=size, now=self.clock.now(), cursor=cursor, filter=filter)
             )
 
-    def _caller(self, identifiers: IdentifierArguments) -> Identifiers:
+    @contextmanager
+    def _verb(self, operation: str) -> Iterator[None]:
+        """Measure a verb, and name it in the errors that leave it."""
+        with self.metrics.measure(operation):
+            try:
+                yield
+            except LaminaError as error:
+                error.operation = error.operation or operation
+                raise
+
+    @property
+    def _max_content_length(self) -> int:
+        return min(self.settings.max_content_length, self.provider.capabilities.max_content_length)
+
+    @property
+    def _max_metadata_size(self) -> int:
+        return min(self.settings.max_metadata_size, self.provider.capabilities.max_metadata_size)
+
+    def _caller(self, identifiers: Mapping[str, Any]) -> Identifiers:
         given = check_identifiers(**identifiers)
         return Identifiers(**{**self.identifiers.to_dict(), **given.to_dict()})
 
-    async def _completed(self, identifiers: IdentifierArguments) -> Identifiers:
+    async def _completed(self, identifiers: Mapping[str, Any]) -> Identifiers:
         return await self.hierarchy.complete(self.tenant, self._caller(identifiers))
 
     async def _reach(self, identifiers: IdentifierArguments, operation: str) -> tuple[Scope, ...]:
@@ -285,7 +313,7 @@ class MemoryService:
 
     async def _lookup(self, id: str, identifiers: IdentifierArguments, operation: str) -> GetRequest:
         scopes = await self._reach(identifiers, operation)
-        return GetRequest(tenant=self.tenant, id=id, scopes=scopes, now=self.clock.now())
+        return GetRequest(tenant=self.tenant, id=sought_id(id), scopes=scopes, now=self.clock.now())
 
     async def _embed(
         self, texts: Sequence[str], purpose: Literal["query", "document"] = "document"
@@ -295,22 +323,21 @@ class MemoryService:
 
     async def _checked(self, new: NewMemory, operation: str) -> tuple[Scope, MemoryEntry]:
         """A new memory as it will be stored, and where."""
-        settings = self.settings
-        given = await self.hierarchy.complete(self.tenant, new.identifiers)
+        given = await self._completed(new.identifiers.to_dict())
         scope = resolve_scope(self.tenant, given, new.layer, operation=operation)
-        check_content(new.content, settings.max_content_length, operation=operation)
+        check_content(new.content, self._max_content_length)
         now = self.clock.now()
         entry = MemoryEntry(
-            id=new.id or new_id(),
+            id=new_id() if new.id is None else check_identifier("id", new.id),
             content=new.content,
             layer=scope.layer,
             identifiers=scope.identifiers,
-            metadata=check_metadata(new.metadata, settings.max_metadata_size),
+            metadata=check_metadata(new.metadata, self._max_metadata_size),
             tags=check_tags(new.tags),
             source=check_source(new.source),
-            created_at=new.created_at or now,
+            created_at=check_moment("created_at", new.created_at) or now,
             updated_at=now,
-            expires_at=check_expires_at(new.expires_at),
+            expires_at=check_moment("expires_at", new.expires_at),
         )
         return scope, entry
 

@@ -59,6 +59,12 @@ def check_metadata(metadata: object, max_size: int, *, operation: str | None = N
     if not isinstance(metadata, Mapping):
         _refuse("Metadata must be an object.", operation, field="metadata", type=type(metadata).__name__)
     plain = {str.__str__(key): _json(metadata[key], 1, operation) for key in _keys(metadata, operation)}
+    check_metadata_size(plain, max_size, operation=operation)
+    return plain
+
+
+def check_metadata_size(plain: Mapping[str, JsonValue], max_size: int, *, operation: str | None = None) -> None:
+    """Refuse plain metadata that takes more than `max_size` bytes of compact UTF-8 JSON."""
     size = len(json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode())
     if size > max_size:
         _refuse(
@@ -68,7 +74,6 @@ def check_metadata(metadata: object, max_size: int, *, operation: str | None = N
             max_size=max_size,
             size=size,
         )
-    return plain
 
 
 def check_tags(tags: object, *, operation: str | None = None) -> tuple[str, ...]:
@@ -108,6 +113,20 @@ def check_identifier(name: str, value: object, *, operation: str | None = None) 
     return str.__str__(value)
 
 
+def sought_id(id: object, *, operation: str | None = None) -> str:
+    """An id to look up. Text that no id can be becomes the empty one, which no entry has: it reads as absent."""
+    if not isinstance(id, str):
+        _refuse("An id must be a string.", operation, field="id", type=type(id).__name__)
+    return str.__str__(id) if is_storable(id) else ""
+
+
+def sought_ids(ids: object, *, operation: str | None = None) -> tuple[str, ...]:
+    """Several ids to look up, each once; a single string is refused, not taken for a list of letters."""
+    if not isinstance(ids, list | tuple | set | frozenset):
+        _refuse("Ids must be a list of strings.", operation, field="ids", type=type(ids).__name__)
+    return tuple(dict.fromkeys(sought_id(id, operation=operation) for id in ids))
+
+
 def check_identifiers(*, operation: str | None = None, **ids: object) -> Identifiers:
     """The identifiers given; None is not given, an unknown name is refused."""
     unknown = sorted(set(ids) - set(IDENTIFIER_NAMES))
@@ -144,7 +163,12 @@ def check_threshold(value: object, *, operation: str | None = None) -> float:
 
 def check_expires_at(value: object, *, operation: str | None = None) -> datetime | None:
     """The moment in UTC; None never expires. A time without a zone is refused, not guessed."""
-    return None if value is None else _moment("expires_at", value, operation)
+    return check_moment("expires_at", value, operation=operation)
+
+
+def check_moment(field: str, value: object, *, operation: str | None = None) -> datetime | None:
+    """The moment in UTC, None for none. A time without a zone is refused, not guessed."""
+    return None if value is None else _moment(field, value, operation)
 
 
 def check_source(source: object, *, operation: str | None = None) -> Source | None:
