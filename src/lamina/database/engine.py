@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import TypeVar
 
 from lamina.database.address import Address, create_engine, parse_address
-from lamina.database.failure import is_driver_error, translate
+from lamina.database.failure import closed, is_driver_error, translate
 from lamina.database.link import DialectName, Link
 from lamina.database.migrate import migrate
 from lamina.database.settings import DatabaseSettings
 from lamina.database.writer import GroupWriter
-from lamina.errors import ConfigurationError, ProviderError
+from lamina.errors import ConfigurationError
 
 T = TypeVar("T")
 
@@ -100,7 +100,7 @@ class Database:
         try:
             return self._threads.submit(self._guard, function, *args)
         except RuntimeError:
-            raise ProviderError("The store is closed.", details={"reason": "closed"}) from None
+            raise closed() from None
 
     @staticmethod
     def _guard(function: Callable[..., T], *args: object) -> T:
@@ -133,7 +133,8 @@ class Database:
         try:
             return work(link)
         finally:
-            link.raw.execute("ROLLBACK")
+            if link.raw.in_transaction:  # not after an error that made SQLite give up the view
+                link.raw.execute("ROLLBACK")
 
     def _write(self, work: Callable[[Link], T]) -> T:
         def transaction(link: Link) -> T:

@@ -4,7 +4,13 @@ import sqlite3
 
 import sqlalchemy.exc
 
-from lamina.errors import LaminaError, OperationTimeoutError, ProviderError, UnauthorizedError
+from lamina.errors import (
+    ConfigurationError,
+    LaminaError,
+    OperationTimeoutError,
+    ProviderError,
+    UnauthorizedError,
+)
 
 _SQLITE_REASONS = {
     "SQLITE_FULL": (
@@ -36,6 +42,11 @@ def is_driver_error(error: BaseException) -> bool:
 def _is_psycopg(error: BaseException) -> bool:
     # By name: psycopg is optional, and importing it to ask would make it compulsory.
     return any(kind.__module__.split(".")[0] == "psycopg" for kind in type(error).__mro__)
+
+
+def closed() -> ConfigurationError:
+    """For work handed to a store after its end: trying again cannot help."""
+    return ConfigurationError("The store is closed; open it again.", details={"reason": "closed"})
 
 
 def translate(error: BaseException) -> LaminaError:

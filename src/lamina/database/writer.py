@@ -5,15 +5,18 @@ savepoint, so that one that fails undoes only itself, and none is told "done" be
 """
 
 import queue
+import sqlite3
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from lamina.database.failure import is_driver_error, translate
+import sqlalchemy.exc
+
+from lamina.database.failure import closed, is_driver_error, translate
 from lamina.database.link import Link
-from lamina.errors import ProviderError
 
 Work = Callable[[Link], Any]
 
@@ -42,7 +45,7 @@ class GroupWriter:
         job = _Job(work)
         with self._gate:
             if self._closed:
-                raise ProviderError("The store is closed.", details={"reason": "closed"})
+                raise closed()
             self._jobs.put(job)
         return job.done
 
@@ -115,7 +118,11 @@ def _fail(job: _Job, error: BaseException) -> None:
 
 
 def _discard(link: Link | None) -> None:
-    if link is not None:
+    if link is None:
+        return
+    # A disk that failed the commit may fail the rollback, too; closing undoes the transaction as well.
+    with suppress(sqlite3.Error):
         if link.raw.in_transaction:
             link.raw.execute("ROLLBACK")
+    with suppress(sqlite3.Error, sqlalchemy.exc.SQLAlchemyError):
         link.connection.close()
