@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 VERSION = 1
 """Version of the analysis and of the blob: rows with another version must be analysed again."""
 
+_LONGEST_STEMMED = 64
 _RECORD = np.dtype([("term", "<u4"), ("count", "u1")])
 
 # Marks belong to the word they stand on, although `\w` leaves them out: Latin accents, Hebrew and Arabic points,
@@ -157,8 +158,12 @@ def _irregular() -> dict[str, str]:
 
 def stem(word: str) -> str:
     """Reduce a folded word to its stem; words with digits or other scripts stay as they are."""
-    if len(word) < 3 or not word.isascii() or not word.isalpha():
+    if not 3 <= len(word) < _LONGEST_STEMMED or not word.isascii() or not word.isalpha():
         return word.replace("'", "").replace("’", "")
-    word = _irregular().get(word, word)
+    irregular = _irregular()
     # A stemmer object keeps the word it works on, so threads must not share one.
-    return str(snowballstemmer.stemmer("english").stemWord(word)) if len(word) < 64 else word
+    stemmer = snowballstemmer.stemmer("english")
+    if word in irregular:
+        return str(stemmer.stemWord(irregular[word]))
+    stemmed = str(stemmer.stemWord(word))
+    return str(stemmer.stemWord(irregular[stemmed])) if stemmed in irregular else stemmed
