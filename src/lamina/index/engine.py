@@ -105,6 +105,7 @@ class SearchEngine:
         self._cache: OrderedDict[int, _Cached] = OrderedDict()
         self._gate = threading.Lock()
         self._bytes = 0
+        self._outgrown: dict[int, int] = {}  # scopes whose index did not fit, and with how many entries
         self._model: StoredModel | None = None
         self._ranking = RankingModel()
 
@@ -112,6 +113,7 @@ class SearchEngine:
         """Rank with this model from now on; indexes of another one are dropped."""
         with self._gate:
             self._cache.clear()
+            self._outgrown.clear()
             self._bytes = 0
             self._model = model
             self._ranking = ranking
@@ -154,9 +156,9 @@ class SearchEngine:
             "now": now,
             "allowed": within,
         }
-        if self._too_large(found):
+        cached = None if self._too_large(found) else self._current(link, found)
+        if cached is None:
             return self._scan(link, found, query, choice)
-        cached = self._current(link, found)
         with cached.lock.reading():
             return cached.index.rank(query, **choice)
 
@@ -178,9 +180,12 @@ class SearchEngine:
         return self._model
 
     def _too_large(self, found: _Scope) -> bool:
+        if found.entries >= self._outgrown.get(found.id, found.entries + 1):
+            return True
         return found.entries * (4 * self._require_model().dimensions + _ENTRY_OVERHEAD) > self._limit
 
-    def _current(self, link: Link, found: _Scope) -> _Cached:
+    def _current(self, link: Link, found: _Scope) -> _Cached | None:
+        """The scope's index, up to date; None when it turned out not to fit."""
         with self._gate:
             cached = self._cache.get(found.id)
             if cached is None:
@@ -188,11 +193,13 @@ class SearchEngine:
             self._cache.move_to_end(found.id)
         if cached.index.version < found.version:
             with cached.lock.writing():
-                if cached.index.version < found.version:
-                    self._catch_up(link, found, cached)
+                if cached.index.version < found.version and not self._catch_up(link, found, cached):
+                    self._outgrown[found.id] = found.entries
+                    return None
         return cached
 
-    def _catch_up(self, link: Link, found: _Scope, cached: _Cached) -> None:
+    def _catch_up(self, link: Link, found: _Scope, cached: _Cached) -> bool:
+        """Read what is new; false when the index grew beyond all that indexes may hold, as long texts can make it."""
         if cached.index.version < found.floor:  # tombstones it has not seen are gone: start afresh
             cached.index = ScopeIndex(dimensions=self._require_model().dimensions)
         if cached.index.version == 0:
@@ -200,8 +207,11 @@ class SearchEngine:
         for batch, gone in self._batches(link, found.id, cached.index.version):
             cached.index.remove(gone)
             cached.index.upsert(batch)
+            if cached.index.nbytes > self._limit:
+                return False
         cached.index.version = found.version
         self._account(found.id, cached)
+        return True
 
     def _account(self, scope_id: int, cached: _Cached) -> None:
         held = cached.index.nbytes
@@ -218,6 +228,7 @@ class SearchEngine:
                     continue
                 self._bytes -= self._cache.pop(oldest).nbytes
                 evicted += 1
+            self._metrics.index_bytes(self._bytes)
         if evicted:
             self._metrics.index_evicted(evicted)
 
@@ -225,6 +236,7 @@ class SearchEngine:
         with self._gate:
             outgrown = self._cache.pop(found.id, None)
             self._bytes -= outgrown.nbytes if outgrown else 0
+            self._metrics.index_bytes(self._bytes)
         scan = ScopeScan(query, dimensions=self._require_model().dimensions)
         with link.snapshot():
             for batch, _ in self._batches(link, found.id, 0):

@@ -200,9 +200,16 @@ def reschedule(link: Link, *, scope_id: int, entry: int, indexed: int, version: 
 def drop_tombstones(link: Link, *, tenant: str) -> int:
     """Forget which entries were deleted; indexes older than that load anew. How many there were."""
     graves = sa.select(index_entry.c.scope_id).where(index_entry.c.tenant == tenant, index_entry.c.terms.is_(None))
-    link.execute(sa.update(scope).where(scope.c.tenant == tenant, scope.c.id.in_(graves)).values(floor=scope.c.version))
-    gone = link.execute(sa.delete(index_entry).where(index_entry.c.tenant == tenant, index_entry.c.terms.is_(None)))
-    return gone.rowcount
+    # A version of its own, which no index has reached: one that is reading right now may miss what goes.
+    raised = scope.c.version + 1
+    held = sa.update(scope).where(scope.c.tenant == tenant, scope.c.id.in_(graves))
+    link.execute(held.values(version=raised, floor=raised))
+    # Entries deleted meanwhile, in scopes not held, keep their tombstones.
+    floor = sa.select(scope.c.floor).where(scope.c.id == index_entry.c.scope_id).scalar_subquery()
+    gone = sa.delete(index_entry).where(
+        index_entry.c.tenant == tenant, index_entry.c.terms.is_(None), index_entry.c.version <= floor
+    )
+    return link.execute(gone).rowcount
 
 
 def stored_vectors(link: Link, *, tenant: str, model_id: int, hashes: Sequence[bytes]) -> dict[bytes, bytes | None]:

@@ -50,10 +50,19 @@ def _by_rows(dialect: Any) -> Prepared:
         index_vector.c.scope_id == memory.c.scope_id,
         index_vector.c.entry == memory.c.row,
     )
+    # An index may be newer than this view, in which a row number can still belong to somebody else.
+    place = sa.select(scope.c.id).where(
+        scope.c.tenant == sa.bindparam("tenant"),
+        scope.c.kind == sa.bindparam("kind"),
+        scope.c.key == sa.bindparam("key"),
+    )
     return Prepared(
         sa.select(*ENTRY_COLUMNS, index_vector.c.vector)
         .select_from(memory.outerjoin(index_vector, vectors))
-        .where(any_of(memory.c.row, "rows", dialect), unindexed(memory.c.tenant, dialect) == sa.bindparam("tenant"))
+        .where(
+            any_of(memory.c.row, "rows", dialect),
+            unindexed(memory.c.scope_id, dialect) == place.scalar_subquery(),
+        )
     )
 
 
@@ -91,9 +100,10 @@ def get_history(link: Link, request: GetRequest) -> tuple[Revision, ...]:
 
 def search_scope(link: Link, engine: SearchEngine, model_id: int, request: SearchRequest) -> ScopeResults:
     """Rank a scope and read the entries that made it."""
+    key = scope_key(request.scope)
     ranked = engine.rank(
         link,
-        scope_key(request.scope),
+        key,
         prepare_query(request.query, request.embedding.vector),
         limit=request.limit,
         threshold=request.threshold,
@@ -103,7 +113,8 @@ def search_scope(link: Link, engine: SearchEngine, model_id: int, request: Searc
     if ranked is None or not len(ranked.entries):
         return ScopeResults(found=(), total=0 if ranked is None else ranked.total)
     rows = ranked.entries.tolist()
-    params = {"rows": number_list(rows, link.name), "model_id": model_id, "tenant": request.scope.tenant}
+    place = {"tenant": key.tenant, "kind": key.kind, "key": key.key}
+    params = {"rows": number_list(rows, link.name), "model_id": model_id, **place}
     read = {row[0]: row for row in link.run(_BY_ROWS[link.name], params).fetchall()}
     found = [
         Found(
