@@ -104,7 +104,7 @@ class Output:
 
         columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
         console = Console(file=sys.stderr, highlight=False)
-        hidden = self.json or self.quiet
+        hidden = self.json or self.quiet or not console.is_terminal
         with Bar(*columns, TimeRemainingColumn(), console=console, disable=hidden, transient=True) as bar:
             task = bar.add_task(label, total=None)
             yield lambda done, total: bar.update(task, completed=done, total=total)

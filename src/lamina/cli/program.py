@@ -2,7 +2,7 @@
 
 import typer
 
-from lamina.cli import demo, entries, evaluation, search
+from lamina.cli import demo, entries, evaluation, files, search
 from lamina.cli.command import shared_options
 
 program = typer.Typer(
@@ -23,7 +23,7 @@ program = typer.Typer(
 )
 program.callback()(shared_options)
 
-for group in (entries.commands, search.commands, demo.commands, evaluation.commands):
+for group in (entries.commands, search.commands, files.commands, demo.commands, evaluation.commands):
     program.add_typer(group)
 
 

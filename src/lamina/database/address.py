@@ -1,5 +1,6 @@
 """From what a user types to an engine: a path, `:memory:`, or an address."""
 
+import json
 import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,8 @@ import sqlalchemy as sa
 from sqlalchemy import event
 
 from lamina.errors import ConfigurationError
+
+_EXACT_INTEGER = 2**53
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +60,19 @@ def create_engine(address: Address, *, busy_timeout_s: float) -> sa.Engine:
         import psycopg  # noqa: F401
     except ImportError:
         raise ConfigurationError("PostgreSQL needs the extra `postgres`: pip install 'lamina[postgres]'") from None
-    return sa.create_engine(address.url, poolclass=sa.NullPool, connect_args={"connect_timeout": 10})
+    return sa.create_engine(
+        address.url, poolclass=sa.NullPool, json_deserializer=_load_jsonb, connect_args={"connect_timeout": 10}
+    )
+
+
+def _load_jsonb(text: str | bytes) -> Any:
+    """JSON as it was stored: JSONB writes 1e16 as a whole number, and no whole number that large is ever stored."""
+    return json.loads(text, parse_int=_number)
+
+
+def _number(digits: str) -> int | float:
+    value = int(digits)
+    return value if abs(value) <= _EXACT_INTEGER else float(digits)
 
 
 def _sqlite_engine(address: Address, busy_timeout_s: float) -> sa.Engine:

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import asdict
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -155,7 +156,7 @@ def list_memories(link: Link, request: ListRequest) -> Page:
         return Page(memories=(), next_cursor=None, total_count=0)
     conditions = [
         memory.c.scope_id == scope_id,
-        sa.or_(memory.c.expires_at.is_(None), memory.c.expires_at > to_micros(request.now)),
+        _live(request.now),
     ]
     clause = filter_clause(request.filter, tags=memory.c.tags, metadata=memory.c.metadata, dialect=link.name)
     if clause is not None:
@@ -169,3 +170,33 @@ def list_memories(link: Link, request: ListRequest) -> Page:
     shown = rows[: request.limit]
     cursor = encode_cursor(shown[-1][0], listing) if more else None
     return Page(memories=tuple(map(entry_from_row, shown)), next_cursor=cursor, total_count=total)
+
+
+def _live(now: datetime) -> sa.ColumnElement[bool]:
+    return sa.or_(memory.c.expires_at.is_(None), memory.c.expires_at > to_micros(now))
+
+
+def count_memories(link: Link, tenant: str, now: datetime) -> int:
+    """How many memories of a tenant can be seen."""
+    counted = sa.select(sa.func.count()).select_from(memory).where(memory.c.tenant == tenant, _live(now))
+    return int(link.execute(counted).scalar_one())
+
+
+def memories_after(
+    link: Link, tenant: str, row: int, limit: int, now: datetime
+) -> list[tuple[int, MemoryEntry, list[Revision]]]:
+    """The next memories of a tenant above a row, each with its row and its past states, oldest first."""
+    with link.snapshot():
+        # SQLite would take the tenant's index and sort all of it for every batch; a computed value has no index.
+        walked = memory.c.tenant.concat("") == tenant
+        statement = sa.select(*ENTRY_COLUMNS).where(walked, _live(now), memory.c.row > row)
+        found = link.execute(statement.order_by(memory.c.row).limit(limit)).all()
+        past: dict[int, list[Revision]] = {each[0]: [] for each in found}
+        if found:
+            revisions = sa.select(*REVISION_COLUMNS, memory_revision.c.memory_row).where(
+                memory_revision.c.tenant == tenant,
+                memory_revision.c.memory_row.between(found[0][0], found[-1][0]),
+            )
+            for each in link.execute(revisions.order_by(memory_revision.c.memory_row, memory_revision.c.version)):
+                past.setdefault(each[-1], []).append(revision_from_row(each))
+    return [(each[0], entry_from_row(each), past[each[0]]) for each in found]

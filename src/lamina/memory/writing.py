@@ -19,9 +19,9 @@ from lamina.index.models import StoredModel
 from lamina.index.store import Indexable, ScopeKey, bury, forget, put, reschedule, touch
 from lamina.index.tables import scope
 from lamina.memory.provider import UpdateRequest
-from lamina.memory.rows import ENTRY_COLUMNS, entry_from_row, entry_values, indexable_entry
+from lamina.memory.rows import ENTRY_COLUMNS, entry_from_row, entry_values, indexable_entry, present_state
 from lamina.memory.tables import memory, memory_revision
-from lamina.memory.types import MemoryEntry
+from lamina.memory.types import MemoryEntry, Revision
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,19 +90,24 @@ _DELETE_REVISIONS = Prepared(
 )
 
 
-def insert_memories(link: Link, model: StoredModel, memories: Sequence[PreparedMemory]) -> None:
-    """Store new entries. Raises IdTakenError when the tenant already has one of the ids."""
-    ordered = sorted(memories, key=lambda new: (new.key.tenant, new.key.key))  # the same order everywhere: no deadlock
-    for key, group in groupby(ordered, key=attrgetter("key")):
+def insert_memories(link: Link, model: StoredModel, memories: Sequence[PreparedMemory]) -> list[int]:
+    """Store new entries and give back their rows, which rise in the order given.
+
+    Raises IdTakenError when the tenant already has one of the ids.
+    """
+    rows = _reserve_rows(link, len(memories))
+    paired = zip(memories, rows, strict=True)
+    ordered = sorted(paired, key=lambda pair: (pair[0].key.tenant, pair[0].key.key))  # one order: no deadlock
+    for key, group in groupby(ordered, key=lambda pair: pair[0].key):
         members = list(group)
         place = touch(link, key, added=len(members))
-        rows = _reserve_rows(link, len(members))
         common = {"scope_id": place.scope_id, "indexed": place.version}
-        values = [{**new.values, **common, "row": row} for new, row in zip(members, rows, strict=True)]
+        values = [{**new.values, **common, "row": row} for new, row in members]
         if link.run_many(_INSERT[link.name], values) != len(values):
             raise IdTakenError
-        pairs = [(row, new.indexable) for new, row in zip(members, rows, strict=True)]
+        pairs = [(row, new.indexable) for new, row in members]
         put(link, place, tenant=key.tenant, model=model.name, model_id=model.id, rows=pairs)
+    return rows
 
 
 def _reserve_rows(link: Link, count: int) -> list[int]:
@@ -174,20 +179,26 @@ def _changed(old: MemoryEntry, request: UpdateRequest) -> MemoryEntry:
 
 
 def _keep_revision(link: Link, stored: StoredMemory) -> None:
-    old = stored.entry
-    link.run(
-        _KEEP_REVISION,
+    put_revisions(link, stored.key.tenant, [(stored.row, present_state(stored.entry))])
+
+
+def put_revisions(link: Link, tenant: str, states: Sequence[tuple[int, Revision]]) -> None:
+    """Write past states of entries, given by their rows."""
+    values = [
         {
-            "memory_row": stored.row,
-            "version": old.version,
-            "tenant": stored.key.tenant,
-            "content": old.content,
-            "metadata": dump_json(dict(old.metadata)),
-            "tags": dump_json(list(old.tags)),
-            "expires_at": None if old.expires_at is None else to_micros(old.expires_at),
-            "changed_at": to_micros(old.updated_at),
-        },
-    )
+            "memory_row": row,
+            "version": state.version,
+            "tenant": tenant,
+            "content": state.content,
+            "metadata": dump_json(dict(state.metadata)),
+            "tags": dump_json(list(state.tags)),
+            "expires_at": None if state.expires_at is None else to_micros(state.expires_at),
+            "changed_at": to_micros(state.changed_at),
+        }
+        for row, state in states
+    ]
+    if values:
+        link.run_many(_KEEP_REVISION, values)
 
 
 def delete_memories(link: Link, found: Iterable[StoredMemory]) -> int:

@@ -1,0 +1,161 @@
+"""`lamina export` and `lamina import`. The rooms that do the work are imported when a command runs."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated
+
+import typer
+
+from lamina.cli.command import command
+from lamina.cli.invocation import Invocation
+from lamina.errors import ConfigurationError, InvalidInputError
+from lamina.kernel.clock import SystemClock
+
+if TYPE_CHECKING:
+    from lamina.app import App
+    from lamina.memory.transfer import ImportReport, Transfer
+
+commands = typer.Typer()
+_PANEL = "Store"
+_LONGEST_LINE = 64 * 1024 * 1024
+"""Bytes of a line at most, so that a file without line ends does not fill the memory."""
+
+
+class Conflict(StrEnum):
+    """What happens to a line whose memory is there already."""
+
+    SKIP = "skip"
+    REPLACE = "replace"
+    ERROR = "error"
+
+
+@command(
+    commands,
+    "export",
+    panel=_PANEL,
+    examples=("lamina export memories.jsonl", "lamina export - | gzip > memories.jsonl.gz"),
+)
+def export(
+    call: Invocation,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Where to write; - is standard output.")],
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the file if it is there.")] = False,
+) -> None:
+    """Write every memory of the tenant, with its history, as JSON Lines.
+
+    A file appears under its name only when it is complete. With --json a summary follows, unless FILE is -.
+    """
+    to_stdout = file == "-"
+
+    async def work(app: "App") -> int:
+        count = 0
+        with _writing(file, force) as target, call.output.progress("exporting") as progress:
+
+            def report(done: int, total: int | None) -> None:
+                nonlocal count
+                count = done
+                progress(done, total)
+
+            async for line in _transfer(app).export_lines(report):
+                target.write(line)
+        return count
+
+    count = call.run(work)
+    if not to_stdout:
+        call.output.show({"exported": count, "file": file}, f"{count} exported to {file}")
+
+
+@command(
+    commands,
+    "import",
+    panel=_PANEL,
+    examples=("lamina import memories.jsonl", "zcat memories.jsonl.gz | lamina import - --on-conflict replace"),
+)
+def import_(
+    call: Invocation,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="What to read; - is standard input.")],
+    on_conflict: Annotated[
+        Conflict, typer.Option("--on-conflict", help="What happens to a memory that is there already.")
+    ] = Conflict.SKIP,
+) -> None:
+    """Read memories from JSON Lines, as `lamina export` writes them, and embed them anew.
+
+    A line needs `content` and `identifiers`; everything else is optional. Lines are stored in batches; after an
+    error or an interruption run the same command again, it skips what is there.
+    """
+
+    async def work(app: "App") -> "ImportReport":
+        with _reading(file) as source, call.output.progress("importing") as progress:
+            return await _transfer(app).import_lines(_lines(source), on_conflict=on_conflict.value, progress=progress)
+
+    try:
+        report = call.run(work, create=True)
+    except InvalidInputError as error:
+        error.details["next"] = "Correct the line and run the same command again; what is stored is skipped."
+        raise
+    words = [f"{number} {name}" for name, number in asdict(report).items() if number and name != "expected"]
+    call.output.show(asdict(report), ", ".join(words) or "nothing to import")
+    if report.expected is not None and report.done < report.expected:
+        call.output.note(f"the file announced {report.expected} memories and held {report.done}: is it complete?")
+
+
+def _transfer(app: "App") -> "Transfer":
+    from lamina.memory.transfer import Transfer
+
+    return Transfer(
+        database=app.parts.database,
+        provider=app.parts.provider,
+        settings=app.settings.memory,
+        clock=SystemClock(),
+        tenant=app.settings.memory.tenant,
+    )
+
+
+@contextmanager
+def _writing(file: str, force: bool) -> Iterator[IO[bytes]]:
+    """The file to write, put in its place at the end; a failed one leaves nothing behind."""
+    if file == "-":
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    if Path(file).exists() and not force:
+        raise InvalidInputError(f"{file} exists already.", details={"next": "Choose another name, or add --force."})
+    part = f"{file}.part"
+    try:
+        with open(part, "wb") as target:
+            yield target
+        os.replace(part, file)
+    except OSError as error:
+        raise ConfigurationError(
+            f"{file} cannot be written: {error.strerror}.", details={"next": "Check the folder and the disk."}
+        ) from error
+    finally:
+        Path(part).unlink(missing_ok=True)
+
+
+@contextmanager
+def _reading(file: str) -> Iterator[IO[bytes]]:
+    if file == "-":
+        yield sys.stdin.buffer
+        return
+    try:
+        source = open(file, "rb")  # noqa: SIM115 -- closed below; opening alone may fail as a wrong path
+    except OSError as error:
+        raise InvalidInputError(
+            f"{file} cannot be read: {error.strerror}.", details={"next": "Check the path."}
+        ) from error
+    with source:
+        yield source
+
+
+def _lines(source: IO[bytes]) -> Iterator[bytes]:
+    number = 0
+    while line := source.readline(_LONGEST_LINE + 1):
+        number += 1
+        if len(line) > _LONGEST_LINE:
+            raise InvalidInputError(f"Line {number}: it has more than {_LONGEST_LINE} bytes.", details={"line": number})
+        yield line
