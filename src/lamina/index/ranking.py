@@ -1,6 +1,6 @@
 """How evidence becomes a relevance: pure functions, the same for an index in memory and for a scan.
 
-1. `lexical` is BM25 divided by the most the query could score (unknown words counted in full), so it is absolute.
+1. `lexical` is BM25 as a share of the most the query could score (unknown words count in full): it is absolute.
 2. `vector` is the cosine on the scale of the embedder's calibration; without a vector, words speak for both.
 3. Both make an entry's own evidence; the better neighbour of its conversation, and of the second neighbours, lends
    a share of its own. An entry that stands alone is its own neighbour, so entries without a source lose nothing.

@@ -18,6 +18,7 @@ __all__ = ["RowBatch", "ScopeIndex", "typical_length"]
 _USUAL_LENGTH = 20.0
 _USUAL_WEIGHT = 50.0
 _CONVERSATION_LENGTH_SHARE = 0.75
+_SHORT_QUERY = 6
 
 
 def typical_length(words: int, entries: int) -> float:
@@ -146,9 +147,10 @@ def sums(places: NDArray[np.integer], values: NDArray[np.generic], size: int) ->
 def share_of_best(scores: NDArray[np.float64], weights: NDArray[np.float32]) -> NDArray[np.float32]:
     """Divide sums of weighted impacts by what a text with every term would have, unknown terms included.
 
-    Texts that repeat a word could have more than that; it counts as everything.
+    Of a long query nobody expects to find every word, so beyond six terms the demand grows with the square root of
+    their number. Texts that repeat words could have more than is asked for; it counts as everything.
     """
-    best = math.fsum(weights.tolist())
+    best = math.fsum(weights.tolist()) * min(1.0, math.sqrt(_SHORT_QUERY / max(len(weights), 1)))
     shares = np.empty(len(scores), np.float32)
     np.multiply(scores, 1 / best if best > 0 else 0.0, out=shares, casting="same_kind")
     return np.minimum(shares, 1, out=shares)
