@@ -16,9 +16,9 @@ def quantise(table: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.f
     return np.rint(table / factor[:, None]).astype(np.int8), factor
 
 
-def tokenizer_json(teacher_tokenizer: Path, tokens: list[str]) -> str:
+def tokenizer_json(teacher_tokenizer: str, tokens: list[str]) -> str:
     """The teacher's tokenizer with only these tokens, numbered as they come, and no special tokens added."""
-    spec = json.loads(teacher_tokenizer.read_text(encoding="utf-8"))
+    spec = json.loads(teacher_tokenizer)
     spec["model"]["vocab"] = {token: number for number, token in enumerate(tokens)}
     spec["model"]["unk_token"] = UNKNOWN
     spec["model"]["max_input_chars_per_word"] = 100
@@ -27,27 +27,14 @@ def tokenizer_json(teacher_tokenizer: Path, tokens: list[str]) -> str:
     return json.dumps(spec, ensure_ascii=False, separators=(",", ":"))
 
 
-def write_model(
-    folder: Path,
-    *,
-    name: str,
-    tokens: list[str],
-    table: NDArray[np.float32],
-    query_weights: NDArray[np.float32] | None,
-    teacher_tokenizer: Path,
-) -> None:
-    """Writes `model.json`, `tokenizer.json`, `vectors.npy` and `scales.npy`; `[UNK]` becomes a zero row.
-
-    `query_weights` says how much heavier or lighter each token counts in a question (none: the same).
-    """
+def write_model(folder: Path, *, name: str, tokens: list[str], table: NDArray[np.float32], tokenizer_spec: str) -> None:
+    """Writes `model.json`, `tokenizer.json`, `vectors.npy` and `scales.npy`; `[UNK]` becomes a zero row."""
     table = table.astype(np.float32).copy()
     table[tokens.index(UNKNOWN)] = 0.0
     vectors, factor = quantise(table)
     factor /= np.median(factor) * 127.0  # only directions matter in the end: keeps float16 in its good range
-    scales = np.stack([factor, factor if query_weights is None else factor * query_weights])
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "model.json").write_text(json.dumps({"name": name}) + "\n", encoding="utf-8")
-    text = tokenizer_json(teacher_tokenizer, tokens)
-    (folder / "tokenizer.json").write_text(text, encoding="utf-8")
+    (folder / "tokenizer.json").write_text(tokenizer_spec, encoding="utf-8")
     np.save(folder / "vectors.npy", vectors)
-    np.save(folder / "scales.npy", scales.astype(np.float16))
+    np.save(folder / "scales.npy", factor.astype(np.float16))

@@ -30,9 +30,8 @@ async def test_it_is_an_embedder() -> None:
     await embedder.aclose()
 
 
-@pytest.mark.parametrize("purpose", PURPOSES)
-def test_every_row_has_length_one(purpose: Purpose) -> None:
-    rows = MODEL.encode(["dark mode", "She moved to Oslo in May.", "naïve café"], purpose=purpose)
+def test_every_row_has_length_one() -> None:
+    rows = MODEL.encode(["dark mode", "She moved to Oslo in May.", "naïve café"])
     assert np.linalg.norm(rows, axis=1) == pytest.approx([1.0, 1.0, 1.0], abs=1e-5)
 
 
@@ -47,7 +46,7 @@ def test_a_question_finds_the_memory_that_answers_it() -> None:
         "Ben: we ate pizza near the harbour",
         "Anna: the car needs new tyres",
     ]
-    question = MODEL.encode(["Which musical instrument does Anna play?"], purpose="query")[0]
+    question = MODEL.encode(["Which musical instrument does Anna play?"])[0]
     assert int(np.argmax(MODEL.encode(memories) @ question)) == 0
 
 
@@ -96,7 +95,7 @@ def test_any_text_gives_a_unit_row_or_a_zero_row(texts: list[str]) -> None:
 @pytest.mark.parametrize("purpose", PURPOSES)
 async def test_embedding_from_the_event_loop_equals_encoding(count: int, purpose: Purpose) -> None:
     texts = [f"memory {number}: likes jazz" for number in range(count)]
-    assert np.array_equal(await MODEL.embed(texts, purpose=purpose), MODEL.encode(texts, purpose=purpose))
+    assert np.array_equal(await MODEL.embed(texts, purpose=purpose), MODEL.encode(texts))
 
 
 def test_two_embedders_agree() -> None:

@@ -7,6 +7,7 @@ import json
 from collections.abc import Sequence
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from itertools import chain
 from typing import Final
 
 import anyio.to_thread
@@ -28,7 +29,7 @@ class StaticEmbedder:
     """Embeds text with the token table in `lamina/embedding/data`, or in another folder of the same layout.
 
     The layout is `model.json` (name), `tokenizer.json`, `vectors.npy` (int8, one row per token) and
-    `scales.npy` (one row for documents, one for queries: what a token's int8 row is multiplied by).
+    `scales.npy` (what each token's row is multiplied by).
     Raises FileNotFoundError when a file is missing and ValueError when the files do not belong together.
     """
 
@@ -41,11 +42,10 @@ class StaticEmbedder:
         with (source / "vectors.npy").open("rb") as file:
             self._vectors: NDArray[np.int8] = np.load(file, allow_pickle=False)
         with (source / "scales.npy").open("rb") as file:
-            scales = np.load(file, allow_pickle=False).astype(np.float32)
+            self._scales: NDArray[np.float32] = np.load(file, allow_pickle=False).astype(np.float32)
         tokens = self._tokenizer.get_vocab_size()
-        if self._vectors.shape[0] != tokens or scales.shape != (2, tokens):
+        if self._vectors.shape[0] != tokens or self._scales.shape != (tokens,):
             raise ValueError(f"The files in {source} do not belong to one model.")
-        self._scales: dict[Purpose, NDArray[np.float32]] = {"document": scales[0], "query": scales[1]}
 
     @property
     def name(self) -> str:
@@ -60,21 +60,21 @@ class StaticEmbedder:
     async def embed(self, texts: Sequence[str], *, purpose: Purpose) -> NDArray[np.float32]:
         """One row per text, of length one; all zero where no token is known (empty text, only symbols).
 
-        A few short texts are embedded at once, more work goes to a worker thread.
+        The purpose makes no difference. A few short texts are embedded at once, more work goes to a worker thread.
         """
         if len(texts) <= _INLINE_TEXTS and sum(map(len, texts)) <= _INLINE_CHARACTERS:
-            return self.encode(texts, purpose=purpose)
-        return await anyio.to_thread.run_sync(lambda: self.encode(texts, purpose=purpose))
+            return self.encode(texts)
+        return await anyio.to_thread.run_sync(self.encode, texts)
 
     async def aclose(self) -> None:
         """Nothing to release."""
 
-    def encode(self, texts: Sequence[str], *, purpose: Purpose = "document") -> NDArray[np.float32]:
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """What `embed` returns, blocking."""
         out = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         for start in range(0, len(texts), _TEXTS_PER_STEP):
             step = self._token_ids(texts[start : start + _TEXTS_PER_STEP])
-            self._pool(step, self._scales[purpose], out[start : start + len(step)])
+            self._pool(step, out[start : start + len(step)])
         return out
 
     def _token_ids(self, texts: Sequence[str]) -> list[list[int]]:
@@ -84,13 +84,13 @@ class StaticEmbedder:
         batch = self._tokenizer.encode_batch_fast(clean, add_special_tokens=False)
         return [encoding.ids for encoding in batch]
 
-    def _pool(self, rows: list[list[int]], scales: NDArray[np.float32], out: NDArray[np.float32]) -> None:
+    def _pool(self, rows: list[list[int]], out: NDArray[np.float32]) -> None:
         lengths = np.fromiter(map(len, rows), dtype=np.intp, count=len(rows))
         filled = np.flatnonzero(lengths)
         if filled.size == 0:
             return
-        ids = np.fromiter((token for row in rows for token in row), dtype=np.intp, count=int(lengths.sum()))
-        weighted = self._vectors[ids] * scales[ids][:, None]
+        ids = np.fromiter(chain.from_iterable(rows), dtype=np.intp, count=int(lengths.sum()))
+        weighted = self._vectors[ids] * self._scales[ids][:, None]
         starts = np.cumsum(lengths[filled]) - lengths[filled]
         sums = np.add.reduceat(weighted, starts, axis=0)
         norms = np.linalg.norm(sums, axis=1, keepdims=True)
