@@ -9,6 +9,8 @@
     │   ├── InvalidFilterError      INVALID_FILTER        unknown operator, malformed path or value
     │   └── InvalidCursorError      INVALID_CURSOR        not a cursor of this listing
     ├── MemoryNotFoundError         MEMORY_NOT_FOUND      nothing to update within the caller's reach
+    ├── KnowledgeNotFoundError      KNOWLEDGE_NOT_FOUND   no knowledge under this key
+    ├── ReferenceNotFoundError      REFERENCE_NOT_FOUND   no external reference of this name
     ├── UnauthorizedError           UNAUTHORIZED          the provider refused the credentials
     ├── ConfigurationError          CONFIGURATION_ERROR   the message says what to change, or which command to run
     ├── ProviderError               PROVIDER_ERROR        retryable: the store failed (locked, full, gone)
@@ -108,6 +110,18 @@ class MemoryNotFoundError(LaminaError):
     """There is no memory with this id within the caller's reach."""
 
     code = "MEMORY_NOT_FOUND"
+
+
+class KnowledgeNotFoundError(LaminaError):
+    """There is no knowledge under this key."""
+
+    code = "KNOWLEDGE_NOT_FOUND"
+
+
+class ReferenceNotFoundError(LaminaError):
+    """There is no external reference of this name."""
+
+    code = "REFERENCE_NOT_FOUND"
 
 
 class UnauthorizedError(LaminaError):

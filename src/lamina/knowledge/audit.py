@@ -1,0 +1,146 @@
+"""The audit log: what was done, by whom, to what. Rows are only ever added.
+
+Targets and details are redacted before they are written, long texts are cut, and what JSON or the engine cannot hold is
+made holdable. A write that fails is logged and counted and never breaks what it reports on.
+"""
+
+import logging
+import math
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, cast
+
+import sqlalchemy as sa
+
+from lamina.database.engine import Database
+from lamina.database.link import Link, Prepared
+from lamina.database.schema import dump_json, from_micros, load_json, to_micros
+from lamina.errors import LaminaError
+from lamina.kernel.checks import check_limit
+from lamina.kernel.clock import Clock
+from lamina.kernel.cursor import decode_cursor, encode_cursor, fingerprint
+from lamina.kernel.redact import redact, redact_value
+from lamina.knowledge.tables import audit_log
+from lamina.knowledge.types import AuditPage, AuditRow
+from lamina.observability.metrics import Metrics
+
+_log = logging.getLogger("lamina.audit")
+
+_LONGEST_TEXT = 2_000
+_MOST_ITEMS = 100
+_MOST_ROWS = 1_000
+_DEFAULT_ROWS = 50
+_COLUMNS = ("row", "at", "action", "actor", "target", "session_key", "details")
+_NAMES = ("tenant", "at", "action", "actor", "target", "session_key", "details")
+_ADD = Prepared(sa.insert(audit_log).values({name: sa.bindparam(name) for name in _NAMES}))
+
+
+class AuditLog:
+    """The audit log of a store; implements `lamina.kernel.audit.AuditSink`."""
+
+    def __init__(self, database: Database, *, clock: Clock, metrics: Metrics, enabled: bool = True) -> None:
+        self._database = database
+        self._clock = clock
+        self._metrics = metrics
+        self._enabled = enabled
+        self.failed_count = 0
+        """Rows that could not be written."""
+
+    async def record(
+        self,
+        *,
+        tenant: str,
+        action: str,
+        actor: str,
+        target: str | None = None,
+        details: Mapping[str, object] | None = None,
+        session_key: str | None = None,
+    ) -> None:
+        """Add a row; never raises. Nothing is written while knowledge is switched off."""
+        if not self._enabled:
+            return
+        try:
+            values = {
+                "tenant": tenant,
+                "at": to_micros(self._clock.now()),
+                "action": _storable(action),
+                "actor": _storable(actor),
+                "target": None if target is None else _storable(redact(target)),
+                "session_key": None if session_key is None else _storable(session_key),
+                "details": dump_json(_plain(redact_value(dict(details or {})))),
+            }
+            await self._database.write(lambda link: link.run(_ADD, values))
+        except Exception as error:  # isolation: what is reported on must not fail because its report did
+            self.failed_count += 1
+            self._metrics.operation_failed("audit", error.code if isinstance(error, LaminaError) else LaminaError.code)
+            _log.warning("an audit row for %s was lost (%d so far)", action, self.failed_count, exc_info=True)
+
+    async def list(
+        self,
+        *,
+        tenant: str,
+        action: str | None = None,
+        actor: str | None = None,
+        session_key: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        limit: int = _DEFAULT_ROWS,
+        cursor: str | None = None,
+    ) -> AuditPage:
+        """One page of rows that match everything given, newest first; `until` is exclusive.
+
+        Raises InvalidInputError for a limit out of range and InvalidCursorError.
+        """
+        size = check_limit(limit, most=_MOST_ROWS)
+        columns = audit_log.c
+        exact = {"action": action, "actor": actor, "session_key": session_key}
+        wanted = [columns.tenant == tenant]
+        wanted += [columns[name] == _storable(value) for name, value in exact.items() if value is not None]
+        if since is not None:
+            wanted.append(columns.at >= to_micros(since))
+        if until is not None:
+            wanted.append(columns.at < to_micros(until))
+        mark = fingerprint(["audit", tenant, exact, since and to_micros(since), until and to_micros(until)])
+        if cursor is not None:
+            wanted.append(columns.row < decode_cursor(cursor, mark, operation="list"))
+
+        def read(link: Link) -> list[Any]:
+            chosen = sa.select(*(columns[name] for name in _COLUMNS)).where(*wanted)
+            return list(link.execute(chosen.order_by(columns.row.desc()).limit(size + 1)).all())
+
+        found = await self._database.read(read)
+        following = encode_cursor(found[size - 1][0], mark) if len(found) > size else None
+        return AuditPage(rows=tuple(map(_row, found[:size])), next_cursor=following)
+
+
+def _row(row: Any) -> AuditRow:
+    return AuditRow(
+        sequence=row[0],
+        at=from_micros(row[1]),
+        action=row[2],
+        actor=row[3],
+        target=row[4],
+        session_key=row[5],
+        details=cast(dict[str, object], load_json(row[6])),
+    )
+
+
+def _plain(value: object) -> object:
+    """What both engines store as JSON; long texts and lists are cut and say so."""
+    if isinstance(value, str):
+        return _storable(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > 2**53:
+        return str(value)
+    if isinstance(value, dict):
+        return {_storable(str(key)): _plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        rest = len(value) - _MOST_ITEMS
+        return [*map(_plain, value[:_MOST_ITEMS]), *([f"… and {rest} more"] if rest > 0 else [])]
+    return value
+
+
+def _storable(text: str) -> str:
+    clean = text.replace("\0", "").encode("utf-8", "replace").decode()
+    return clean if len(clean) <= _LONGEST_TEXT else f"{clean[:_LONGEST_TEXT]}… ({len(clean)} characters)"

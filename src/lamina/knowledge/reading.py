@@ -1,0 +1,210 @@
+"""Reads of stored knowledge and references, each on one view of the store."""
+
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+from numpy.typing import NDArray
+
+from lamina.database.link import Link, Prepared, number_list
+from lamina.database.schema import from_micros
+from lamina.index.engine import Allowed, SearchEngine
+from lamina.index.query import Query
+from lamina.kernel.cursor import decode_cursor, encode_cursor, fingerprint
+from lamina.knowledge.ranking import lifted
+from lamina.knowledge.rows import (
+    ENTRY_COLUMNS,
+    REFERENCE_COLUMNS,
+    VERSION_COLUMNS,
+    entry_from_row,
+    knowledge_scope,
+    reference_from_row,
+    reference_scope,
+    version_from_row,
+)
+from lamina.knowledge.settings import KnowledgeSettings
+from lamina.knowledge.statements import select_rows
+from lamina.knowledge.tables import external_reference, knowledge, knowledge_version
+from lamina.knowledge.types import (
+    Category,
+    KnowledgeEntry,
+    KnowledgeHit,
+    KnowledgePage,
+    KnowledgeVersion,
+    Reference,
+    ReferenceHit,
+    ReferencePage,
+    ReferenceType,
+)
+
+_POOL = 3
+"""So many times the limit are ranked by their text before use and age choose among them."""
+
+_GET = Prepared(
+    sa.select(*ENTRY_COLUMNS).where(
+        knowledge.c.tenant == sa.bindparam("tenant"), knowledge.c.key == sa.bindparam("name")
+    )
+)
+_GET_REFERENCE = Prepared(
+    sa.select(*REFERENCE_COLUMNS).where(
+        external_reference.c.tenant == sa.bindparam("tenant"), external_reference.c.name == sa.bindparam("name")
+    )
+)
+_VERSIONS = Prepared(
+    sa.select(*VERSION_COLUMNS)
+    .join_from(knowledge_version, knowledge, knowledge_version.c.knowledge_row == knowledge.c.row)
+    .where(
+        knowledge.c.tenant == sa.bindparam("tenant"),
+        knowledge.c.key == sa.bindparam("name"),
+        knowledge_version.c.tenant == knowledge.c.tenant,
+    )
+    .order_by(knowledge_version.c.version.desc())
+)
+_BY_ROWS = select_rows(knowledge, ENTRY_COLUMNS)
+_REFERENCES_BY_ROWS = select_rows(external_reference, REFERENCE_COLUMNS)
+
+
+def get_entry(link: Link, tenant: str, key: str) -> KnowledgeEntry | None:
+    """The latest version of a key."""
+    row = link.run(_GET, {"tenant": tenant, "name": key}).fetchone()
+    return None if row is None else entry_from_row(row)
+
+
+def get_versions(link: Link, tenant: str, key: str) -> tuple[KnowledgeVersion, ...]:
+    """Every version of a key, newest first; empty for a key there is not."""
+    return tuple(map(version_from_row, link.run(_VERSIONS, {"tenant": tenant, "name": key}).fetchall()))
+
+
+def get_reference(link: Link, tenant: str, name: str) -> Reference | None:
+    """The reference of a name."""
+    row = link.run(_GET_REFERENCE, {"tenant": tenant, "name": name}).fetchone()
+    return None if row is None else reference_from_row(row)
+
+
+def search_entries(
+    link: Link,
+    engine: SearchEngine,
+    tenant: str,
+    query: Query,
+    *,
+    category: Category | None,
+    limit: int,
+    threshold: float,
+    now: datetime,
+    settings: KnowledgeSettings,
+) -> tuple[KnowledgeHit, ...]:
+    """The entries that fit best by text, use and age; a category chooses before anything is cut off."""
+    ranked = engine.rank(
+        link,
+        knowledge_scope(tenant),
+        query,
+        limit=limit * _POOL,
+        threshold=threshold,
+        now=now.timestamp(),
+        allowed=None if category is None else _rows_where(knowledge, tenant, knowledge.c.category == category.value),
+    )
+    if ranked is None or not len(ranked.entries):
+        return ()
+    params = {"rows": number_list(ranked.entries.tolist(), link.name), "tenant": tenant}
+    read = {row[0]: row for row in link.run(_BY_ROWS[link.name], params).fetchall()}
+    scored = [
+        (
+            lifted(score, relevance=row[9], updated_at=from_micros(row[12]), now=now, settings=settings),
+            place,
+            row,
+        )
+        for place, (entry, score) in enumerate(zip(ranked.entries.tolist(), ranked.scores.tolist(), strict=True))
+        if (row := read.get(entry)) is not None  # on PostgreSQL an entry can go between ranking and reading
+    ]
+    best = sorted(scored, key=lambda item: (-item[0], item[1]))[:limit]
+    return tuple(
+        KnowledgeHit(entry=entry_from_row(row), score=score, signals=asdict(ranked.signals[place]))
+        for score, place, row in best
+    )
+
+
+def search_references(
+    link: Link,
+    engine: SearchEngine,
+    tenant: str,
+    query: Query,
+    *,
+    type: ReferenceType | None,
+    limit: int,
+    threshold: float,
+    now: datetime,
+) -> tuple[ReferenceHit, ...]:
+    """The references whose name and summary fit best."""
+    of_type = None
+    if type is not None:
+        of_type = _rows_where(external_reference, tenant, external_reference.c.type == type.value)
+    ranked = engine.rank(
+        link,
+        reference_scope(tenant),
+        query,
+        limit=limit,
+        threshold=threshold,
+        now=now.timestamp(),
+        allowed=of_type,
+    )
+    if ranked is None or not len(ranked.entries):
+        return ()
+    params = {"rows": number_list(ranked.entries.tolist(), link.name), "tenant": tenant}
+    read = {row[0]: row for row in link.run(_REFERENCES_BY_ROWS[link.name], params).fetchall()}
+    return tuple(
+        ReferenceHit(reference=reference_from_row(read[entry]), score=score, signals=asdict(signal))
+        for entry, score, signal in zip(ranked.entries.tolist(), ranked.scores.tolist(), ranked.signals, strict=True)
+        if entry in read
+    )
+
+
+def _rows_where(table: sa.Table, tenant: str, condition: sa.ColumnElement[bool]) -> Allowed:
+    def rows(link: Link, _scope_id: int) -> NDArray[np.int64]:
+        chosen = sa.select(table.c.row).where(table.c.tenant == tenant, condition)
+        return np.array(link.execute(chosen).scalars().all(), np.int64)
+
+    return rows
+
+
+def list_entries(
+    link: Link, tenant: str, *, category: Category | None, limit: int, cursor: str | None
+) -> KnowledgePage:
+    """One page of a tenant's knowledge, newest key first."""
+    conditions = [] if category is None else [knowledge.c.category == category.value]
+    listing = ["knowledge", tenant, category]
+    rows, total, following = _page(link, knowledge, ENTRY_COLUMNS, tenant, conditions, limit, cursor, listing)
+    return KnowledgePage(entries=tuple(map(entry_from_row, rows)), next_cursor=following, total_count=total)
+
+
+def list_references(
+    link: Link, tenant: str, *, type: ReferenceType | None, limit: int, cursor: str | None
+) -> ReferencePage:
+    """One page of a tenant's references, newest name first."""
+    conditions = [] if type is None else [external_reference.c.type == type.value]
+    listing = ["reference", tenant, type]
+    rows, total, following = _page(
+        link, external_reference, REFERENCE_COLUMNS, tenant, conditions, limit, cursor, listing
+    )
+    return ReferencePage(references=tuple(map(reference_from_row, rows)), next_cursor=following, total_count=total)
+
+
+def _page(
+    link: Link,
+    table: sa.Table,
+    columns: tuple[sa.Column[Any], ...],
+    tenant: str,
+    conditions: list[sa.ColumnElement[bool]],
+    limit: int,
+    cursor: str | None,
+    listing: list[Any],
+) -> tuple[list[Any], int, str | None]:
+    mark = fingerprint(listing)
+    wanted = [table.c.tenant == tenant, *conditions]
+    total = link.execute(sa.select(sa.func.count()).select_from(table).where(*wanted)).scalar_one()
+    if cursor is not None:
+        wanted.append(table.c.row < decode_cursor(cursor, mark, operation="list"))
+    found = link.execute(sa.select(*columns).where(*wanted).order_by(table.c.row.desc()).limit(limit + 1)).all()
+    shown = list(found[:limit])
+    return shown, int(total), encode_cursor(shown[-1][0], mark) if len(found) > limit else None

@@ -1,0 +1,158 @@
+"""Recursive deletes and other ways to empty places that are not the script's own."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from lamina.skill.invocation import UNKNOWN, Field, Invocation
+from lamina.skill.path import POWER, TRACES, absolute, system_folder, untouchable
+from lamina.skill.program import has_long, letters, operands
+
+_DELETERS = frozenset({"rm", "srm", "rimraf", "wipe", "trash", "trash-put", "gio"})
+_PICKING = frozenset(
+    {"-name", "-iname", "-path", "-ipath", "-wholename", "-regex", "-iregex", "-newer", "-mtime", "-atime", "-ctime"}
+    | {"-mmin", "-amin", "-cmin", "-newermt", "-user", "-group", "-empty", "-inum", "-samefile", "-lname", "-size", "-links", "-xtype"}
+)
+_CHOOSING = frozenset({"grep", "egrep", "fgrep", "rg", "git", "mktemp", "head", "tail", "uniq", "comm", "cut", "fzf"})
+
+
+def deletes(command: Invocation) -> Iterator[str]:
+    """Yield why the deletes that `command` makes are not acceptable."""
+    name = command.name
+    if name in _DELETERS:
+        yield from _removes(command)
+    elif name == "find":
+        yield from _finds(command)
+    elif name in ("chmod", "chown", "chgrp") and _recursive(command.words):
+        targets = operands(command.words)[0 if has_long(command.words, "--reference") else 1 :]
+        yield from (f"changes rights of all of {t}" for t in targets if system_folder(t, command.folder))
+    elif name == "mv":
+        given = operands(command.words)
+        if len(given) > 1 and (given[-1] == "/dev/null" or any(_whole(path) for path in given[:-1])):
+            yield from (f"moves {path} away" for path in given[:-1] if untouchable(path, command.folder))
+    elif name == "rsync" and has_long(command.words, "--delete", "--delete-before", "--delete-after", "--delete-excluded"):
+        yield from (f"empties {path}" for path in operands(command.words)[-1:] if system_folder(path, command.folder))
+    elif name in ("shred", "truncate", "unlink"):
+        yield from _overwrites(command)
+    elif not name and command.argv and UNKNOWN in command.argv[0].text:
+        yield from _hidden(command)
+
+
+def _recursive(words: Sequence[str]) -> bool:
+    return bool(letters(words) & {"r", "R"}) or has_long(words, "--recursive") or any(UNKNOWN in w and w[:1] == "-" for w in words)
+
+
+def _removes(command: Invocation) -> Iterator[str]:
+    targets = [one for one in command.argv[1:] if one.text in operands(command.words)]
+    recursive = _recursive(command.words) or command.name in ("rimraf", "trash", "trash-put")
+    if command.name == "gio" and "trash" not in command.words:
+        return
+    for target in targets:
+        reason = _why(target, command) if recursive else _why_file(target.text, command.folder)
+        if reason:
+            yield f"deletes {reason}: {target.text.replace(UNKNOWN, '…')}"
+    if recursive and not targets and {"xargs", "parallel"} & set(command.via):
+        reason = _source(command.upstream)
+        if reason:
+            yield f"deletes {reason}"
+
+
+def _why(target: Field, command: Invocation) -> str | None:
+    if "{}" in target.text and {"find", "fd", "fdfind"} & set(command.via):
+        return None
+    unknown_start = target.text.startswith(UNKNOWN)
+    if unknown_start and target.inner:
+        made = tuple(c for one in target.inner for c in one.commands)
+        return _source(made) if made else None
+    if unknown_start and command.upstream:
+        return _source(command.upstream)
+    if target.text == "{}" and command.upstream:
+        return _source(command.upstream)
+    return untouchable(target.text, command.folder)
+
+
+def _why_file(path: str, folder: str | None) -> str | None:
+    short = absolute(path, folder)
+    if POWER.search(short):
+        return "a file the system needs"
+    if TRACES.search(short):
+        return "traces of what was done"
+    if short.endswith("/*") and system_folder(short[:-2] or "/"):
+        return "all files of a system folder"
+    return None
+
+
+def _source(commands: Sequence[Invocation]) -> str | None:
+    """Say why the names that `commands` print are not acceptable to delete recursively."""
+    if any(one.name in _CHOOSING for one in commands):
+        return None
+    for one in commands:
+        given = operands(one.words)
+        if one.name == "pwd":
+            return "the folder itself"
+        if one.name == "ls" and (not given or any(untouchable(path, one.folder) for path in given)):
+            return "everything that is listed"
+        if one.name == "find" and _wide(one):
+            return "everything that is found"
+        if one.name in ("echo", "printf", "readlink", "realpath"):
+            bad = next((reason for path in given if (reason := untouchable(path, one.folder))), None)
+            if bad:
+                return bad
+    return None
+
+
+def _starts(words: Sequence[str]) -> list[str]:
+    starts: list[str] = []
+    for word in words:
+        if word in ("-H", "-L", "-P") or re.match(r"^-(?:D|O\d?)$", word):
+            continue
+        if word.startswith(("-", "(", "!")):
+            break
+        starts.append(word)
+    return starts or ["."]
+
+
+def _wide(command: Invocation) -> bool:
+    """Say whether a find goes over a place that is not the script's own and picks nothing in particular."""
+    words = command.words
+    risky = [start for start in _starts(words) if untouchable(start, command.folder)]
+    if not risky:
+        return False
+    for at, word in enumerate(words):
+        if word in _PICKING and words[max(0, at - 1)] not in ("!", "-not"):
+            value = words[at + 1] if at + 1 < len(words) else ""
+            if word == "-empty" or len(re.sub(r"[^\w]", "", value)) >= 1:
+                return False
+    return True
+
+
+def _finds(command: Invocation) -> Iterator[str]:
+    words = command.words
+    action = "-delete" in words
+    for at, word in enumerate(words):
+        if word in ("-exec", "-execdir", "-ok", "-okdir"):
+            rest = words[at + 1 :]
+            end = next((n for n, one in enumerate(rest) if one in (";", "+")), len(rest))
+            action = action or bool(re.search(r"(?:^|[\s/;])(?:rm|unlink|shred|srm)\s", " ".join(rest[:end]) + " "))
+    if action and _wide(command):
+        yield f"deletes everything that find meets from {', '.join(_starts(words)).replace(UNKNOWN, '…')}"
+
+
+def _overwrites(command: Invocation) -> Iterator[str]:
+    for path in operands(command.words, valued="nsor"):
+        reason = _why_file(path, command.folder)
+        if not reason and command.name == "shred" and (_whole(path) or system_folder(path, command.folder)):
+            reason = "everything in a folder"
+        if reason:
+            yield f"destroys {reason}: {path}"
+
+
+def _whole(path: str) -> bool:
+    return path in ("/", "/*", "~") or (path.endswith("/*") and system_folder(path[:-2]))
+
+
+def _hidden(command: Invocation) -> Iterator[str]:
+    """A program whose name the script hides, with the arguments of a recursive delete."""
+    words = command.words
+    force = letters(words) & {"r", "R"} and letters(words) & {"f"}
+    if force and any(untouchable(path, command.folder) for path in operands(words)):
+        yield "runs something hidden with the options of a recursive delete"

@@ -1,0 +1,217 @@
+"""What the words of a command become once the shell has expanded them, as far as the text alone tells.
+
+Characters that were quoted are carried as marked characters, so that later steps still know which blank splits a field,
+which brace expands and which tilde is a home. What the text does not tell is the one character `UNKNOWN`.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from itertools import islice, product
+
+from tree_sitter import Node
+
+from lamina.skill.invocation import UNKNOWN, Field, Substitution, Value, Variables, mark, plain
+from lamina.skill.parameter import expand_parameter
+from lamina.skill.shell import gaps_and_children, text_of
+
+HOME = "/home/user"
+MOST_ALTERNATIVES = 8
+MOST_BRACE_WORDS = 64
+
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "v": "\v"}
+_ANSI = re.compile(
+    r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|c(.)|(.))", re.DOTALL
+)
+_BRACES = re.compile(r"\{([^{}]*)\}")
+_RANGE = re.compile(r"^(-?\w+)\.\.(-?\w+)(?:\.\.-?\d+)?$")
+
+
+def decode_escapes(text: str) -> str:
+    """Return `text` with the backslash escapes of `$'...'`, `echo -e` and `printf` carried out."""
+
+    def one(found: re.Match[str]) -> str:
+        hexadecimal, short, long, octal, control, other = found.groups()
+        code = hexadecimal or short or long
+        if code:
+            value = int(code, 16)
+            return chr(value) if value <= 0x10FFFF and not 0xD800 <= value <= 0xDFFF else ""
+        if octal:
+            return chr(int(octal, 8))
+        if control:
+            return chr(ord(control) & 0x1F)
+        return _ESCAPES.get(other, other if other in "\\'\"?" else "\\" + other)
+
+    return _ANSI.sub(one, text)
+
+
+def combine(parts: Iterable[tuple[Value, ...]]) -> tuple[Value, ...]:
+    """Join the alternatives of neighbouring parts into alternatives of the whole, a bounded number of them."""
+    joined = (
+        Value(text="".join(one.text for one in choice), inner=tuple(i for one in choice for i in one.inner))
+        for choice in product(*parts)
+    )
+    return tuple(dict.fromkeys(islice(joined, MOST_ALTERNATIVES)))
+
+
+def to_fields(value: Value, *, quoted: bool) -> tuple[Field, ...]:
+    """Expand braces and tildes in `value` and split it where unquoted blanks are."""
+    fields: list[Field] = []
+    for word in expand_braces(value.text):
+        pieces = re.split(r"[ \t\n]+", word)
+        fields.extend(Field(text=plain(_tilde(piece)), inner=value.inner) for piece in pieces if piece)
+    if not fields and (quoted or value.inner):
+        fields.append(Field(text="", inner=value.inner))
+    return tuple(fields)
+
+
+def expand_braces(text: str) -> list[str]:
+    """Return the words that unquoted `{a,b}` and `{1..3}` in marked `text` make."""
+    done: list[str] = []
+    open_ends = [text]
+    while open_ends and len(done) + len(open_ends) <= MOST_BRACE_WORDS:
+        word = open_ends.pop(0)
+        for found in _BRACES.finditer(word):
+            choices = _brace_choices(found[1])
+            if choices:
+                open_ends.extend(word[: found.start()] + choice + word[found.end() :] for choice in choices)
+                break
+        else:
+            done.append(word)
+    return done + open_ends
+
+
+def _brace_choices(body: str) -> list[str]:
+    if "," in body:
+        return body.split(",")
+    found = _RANGE.match(body)
+    if found and found[1].lstrip("-").isdigit() and found[2].lstrip("-").isdigit():
+        first, last = int(found[1]), int(found[2])
+        step = 1 if last >= first else -1
+        return [str(number) for number in islice(range(first, last + step, step), MOST_BRACE_WORDS)]
+    if found and len(found[1]) == len(found[2]) == 1:
+        low, high = sorted((ord(found[1]), ord(found[2])))
+        return [chr(code) for code in range(low, high + 1)]
+    return []
+
+
+def _tilde(word: str) -> str:
+    found = re.match(r"~([\w.-]*|\+|-)(?=/|$)", word)
+    if not found:
+        return word
+    name = found[1]
+    if name in ("+", "-"):
+        return UNKNOWN + word[found.end() :]
+    home = HOME if not name else "/root" if name == "root" else f"/home/{name}"
+    return home + word[found.end() :]
+
+
+class Resolver:
+    """Expands words of one script with the variables known at this point; command substitutions are asked for."""
+
+    def __init__(self, variables: Variables, substitute: Callable[[Node], Value]) -> None:
+        self._variables = variables
+        self._substitute = substitute
+
+    def fields(self, node: Node) -> tuple[tuple[Field, ...], ...]:
+        """Return the alternatives of the fields that the word `node` expands to."""
+        quoted = node.type in ("string", "raw_string", "ansi_c_string", "translated_string")
+        alternatives = (to_fields(value, quoted=quoted) for value in self.values(node))
+        return tuple(dict.fromkeys(alternatives)) or ((),)
+
+    def values(self, node: Node, *, quoted: bool = False) -> tuple[Value, ...]:
+        """Return the possible expansions of `node`."""
+        kind = node.type
+        if kind == "raw_string":
+            return (Value(text=mark(text_of(node)[1:-1])),)
+        if kind == "ansi_c_string":
+            return (Value(text=mark(decode_escapes(text_of(node)[2:-1]))),)
+        if kind in ("string", "translated_string"):
+            return self._string(node)
+        if kind in ("simple_expansion", "expansion"):
+            return self._expansion(node, quoted=quoted)
+        if kind in ("command_substitution", "process_substitution"):
+            value = self._substitute(node)
+            return (Value(text=mark(value.text), inner=value.inner) if quoted else value,)
+        if kind == "arithmetic_expansion":
+            return (Value(text=UNKNOWN, inner=self._inside(node)),)
+        if kind in ("concatenation", "command_name", "array"):
+            return self._parts(node, between=" " if kind == "array" else "")
+        return (Value(text=mark(text_of(node)) if quoted else _unescape(text_of(node))),)
+
+    def heredoc(self, body: Node) -> tuple[Value, ...]:
+        """Return what the unquoted here-document `body` becomes."""
+        return combine(
+            (Value(text=mark(_unescape_quoted(part))),)
+            if isinstance(part, str)
+            else (Value(text=mark(_unescape_quoted(text_of(part)))),)
+            if part.type == "heredoc_content"
+            else self.values(part, quoted=True)
+            for part in gaps_and_children(body)
+        )
+
+    def _inside(self, node: Node) -> tuple[Substitution, ...]:
+        inner: list[Substitution] = []
+        for child in node.named_children:
+            if child.type == "command_substitution":
+                inner.extend(self._substitute(child).inner)
+            else:
+                inner.extend(self._inside(child))
+        return tuple(inner)
+
+    def _parts(self, node: Node, *, between: str) -> tuple[Value, ...]:
+        parts: list[tuple[Value, ...]] = []
+        for part in gaps_and_children(node):
+            if isinstance(part, str):
+                text = between if between else _unescape(part)
+                parts.append((Value(text="" if text in "()" else text),))
+            elif between == "" and text_of(part) in ("$@", "$*"):
+                # In the middle of a word a script without arguments adds nothing here: r$@m is rm.
+                parts.append((Value(text=""),))
+            else:
+                parts.append(self.values(part))
+        return combine(parts)
+
+    def _string(self, node: Node) -> tuple[Value, ...]:
+        parts: list[tuple[Value, ...]] = []
+        pieces = gaps_and_children(node)
+        for at, part in enumerate(pieces):
+            if isinstance(part, str):
+                literal = part
+                if at == 0:
+                    literal = literal.removeprefix("$").removeprefix('"')
+                if at == len(pieces) - 1:
+                    literal = literal.removesuffix('"')
+                parts.append((Value(text=mark(_unescape_quoted(literal))),))
+            elif part.type == "string_content":
+                parts.append((Value(text=mark(_unescape_quoted(text_of(part)))),))
+            elif part.type == "string":
+                parts.append(self._string(part))
+            else:
+                parts.append(self.values(part, quoted=True))
+        return combine(parts)
+
+    def _expansion(self, node: Node, *, quoted: bool) -> tuple[Value, ...]:
+        source = text_of(node)
+        inner = self._inside(node)
+        values = expand_parameter(source, self._variables, inner, self._word)
+        is_list = source.startswith("${") and source.endswith(("[@]}", "[*]}"))
+        if quoted and not is_list:
+            return tuple(Value(text=mark(value.text), inner=value.inner) for value in values)
+        return values
+
+    def _word(self, text: str) -> str:
+        """Return the default or replacement word `text` of an expansion with quotes removed and variables put in."""
+
+        def known(found: re.Match[str]) -> str:
+            values = self._variables.get(found[1] or found[2] or "")
+            return values[-1].text if values else UNKNOWN
+
+        return re.sub(r"\$(?:\{(\w+)\}|(\w+))", known, re.sub(r"[\"'\\]", "", text))
+
+
+def _unescape(text: str) -> str:
+    return re.sub(r"\\(\n|.)", lambda found: "" if found[1] == "\n" else mark(found[1]), text, flags=re.DOTALL)
+
+
+def _unescape_quoted(text: str) -> str:
+    return re.sub(r"\\([$`\"\\\n])", lambda found: "" if found[1] == "\n" else found[1], text)
