@@ -10,12 +10,14 @@ from lamina.skill.program import operands
 from lamina.skill.shell import text_of
 from lamina.skill.walk import Function
 
-_FOREVER = re.compile(r"^\s*(?:while\s+(?:true|:|\[\s*1\s*\]|\(\(\s*1\s*\)\)|\[\s*true\s*\])|until\s+false|for\s*\(\(\s*;\s*;\s*\)\))")
+_FOREVER = re.compile(
+    r"^\s*(?:while\s+(?:true|:|\[\s*1\s*\]|\(\(\s*1\s*\)\)|\[\s*true\s*\])|until\s+false|for\s*\(\(\s*;\s*;\s*\)\))"
+)
 _WAITING = re.compile(r"\b(?:sleep|wait|read|break|inotifywait|exit)\b")
 
 
 def bombs(functions: dict[str, Function]) -> Iterator[str]:
-    """Yield why the functions of a script grow without end: they reach themselves in a pipeline or in the background."""
+    """Yield why functions grow without end: they reach themselves in a pipeline or in the background."""
     calls = {name: _calls(function.body, functions) for name, function in functions.items()}
     for name in functions:
         multiplied = any(many for _, many in calls[name])
@@ -53,7 +55,7 @@ def _multiplied(node: Node | None) -> bool:
 
 
 def loops(root: Node) -> Iterator[str]:
-    """Yield why a loop without end floods the machine: it starts background work and never waits, or runs the script itself."""
+    """Yield why a loop without end floods the machine: it starts work and never waits, or runs the script itself."""
     if root.type in ("while_statement", "c_style_for_statement"):
         text = text_of(root)
         if _FOREVER.match(text) and re.search(r"[^&>|]&(?![&>])", text) and not _WAITING.search(text):
@@ -81,5 +83,7 @@ def kills(command: Invocation) -> Iterator[str]:
             yield "ends every process that ps lists"
     elif command.name in ("pkill", "killall"):
         given = operands(words, valued="ugtPsS")
-        if any(re.fullmatch(r"[.*^$]+", word) for word in given) or (not given and re.search(r"-u\s*(?:root|0)", " ".join(words))):
+        if any(re.fullmatch(r"[.*^$]+", word) for word in given) or (
+            not given and re.search(r"-u\s*(?:root|0)", " ".join(words))
+        ):
             yield "ends every process"

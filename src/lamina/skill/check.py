@@ -1,6 +1,7 @@
 """Say whether a shell script may run at all, by parsing it: allowed, or refused with the reasons.
 
-This is the first of two fences. It refuses what is recognisably destructive or hostile; the sandbox holds what is not recognised.
+This is the first of two fences. It refuses what is recognisably destructive or hostile; the sandbox holds what is
+not recognised.
 """
 
 from collections.abc import Iterable, Iterator
@@ -8,13 +9,10 @@ from dataclasses import dataclass
 
 from lamina.skill.bomb import bombs, kills, loops
 from lamina.skill.code import code_dangers, commands_in, programs_in
-from lamina.skill.connect import network_shells
-from lamina.skill.delete import deletes
-from lamina.skill.device import devices
+from lamina.skill.destroy import deletes, devices
+from lamina.skill.intrusion import climbs, escapes, reads_secrets, stays, wipes_traces
 from lamina.skill.invocation import Invocation
-from lamina.skill.privilege import climbs, escapes
-from lamina.skill.remote import foreign_code
-from lamina.skill.secret import reads_secrets, stays, wipes_traces
+from lamina.skill.network import foreign_code, network_shells
 from lamina.skill.shell import parse
 from lamina.skill.walk import TooComplexError, Walker
 
@@ -88,7 +86,9 @@ def _judge(text: str, *, nested: int) -> Iterator[Reason]:
         return
     walker = Walker(max_depth=MAX_DEPTH, max_commands=MAX_COMMANDS)
     walker.script(text)
-    yield from (Reason(rule="fork-bomb", message=message, line=1) for message in (*bombs(walker.functions), *loops(root)))
+    yield from (
+        Reason(rule="fork-bomb", message=message, line=1) for message in (*bombs(walker.functions), *loops(root))
+    )
     if walker.unparsable:
         yield Reason(rule="unparsable", message="a script inside the script cannot be understood", line=1)
     for command in walker.invocations:

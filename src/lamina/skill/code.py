@@ -7,7 +7,9 @@ from lamina.skill.invocation import Invocation
 from lamina.skill.path import untouchable
 from lamina.skill.program import INTERPRETERS, operands
 
-_OPTIONS = re.compile(r"^(?:-[a-zA-Z0-9]*[cerEpnR]|--eval|--command|--exec|--execute|-ex|--run|--eval-command|-b|-x|--cmd|-run|-B|-r)$")
+_OPTIONS = re.compile(
+    r"^(?:-[a-zA-Z0-9]*[cerEpnR]|--eval|--command|--exec|--execute|-ex|--run|--eval-command|-b|-x|--cmd|-run|-B|-r)$"
+)
 _GLUED = re.compile(r"^-[a-zA-Z]{0,3}[er](?=['\"(\w$]).{6,}|^--(?:eval|exec|execute|command)=", re.DOTALL)
 _NETWORK = re.compile(
     r"\bsocket\b|\bsocket\.|TCPSocket|TCPServer|UDPSocket|fsockopen|pfsockopen|stream_socket_(?:client|server)|socket_(?:create|connect)"
@@ -39,8 +41,12 @@ _DELETE = re.compile(
     r"(?:rmtree|rm_rf|rm_r|remove_tree|rmSync|rmdirSync|rimraf(?:\.sync)?|fs\.rm|fs\.rmdir|removedirs|remove_dir_all|RemoveAll|delTree|rmdir|unlink"
     r"|remove_entry_secure|deleteDir)\s*\(?\s*(?:os\.path\.expanduser\(|Path\()?\s*[rbu]?['\"]([^'\"]+)['\"]"
 )
-_HOME_DELETE = re.compile(r"(?:rmtree|rm_rf|rmSync|RemoveAll|remove_tree)\s*\(?.{0,40}(?:homedir\(\)|Path\.home|HOME|Dir\.home)")
-_SETUID = re.compile(r"set(?:res|re|e)?[ug]id\s*\(\s*0|POSIX::setuid\(0|Process::Sys\.setuid|\$<\s*=\s*0|\$>\s*=\s*0|posix_setuid\(0")
+_HOME_DELETE = re.compile(
+    r"(?:rmtree|rm_rf|rmSync|RemoveAll|remove_tree)\s*\(?.{0,40}(?:homedir\(\)|Path\.home|HOME|Dir\.home)"
+)
+_SETUID = re.compile(
+    r"set(?:res|re|e)?[ug]id\s*\(\s*0|POSIX::setuid\(0|Process::Sys\.setuid|\$<\s*=\s*0|\$>\s*=\s*0|posix_setuid\(0"
+)
 _FORKS = re.compile(
     r"fork\s*(?:\(\s*\))?\s*(?:while|until)\b|while\s*[\(:]?\s*(?:1|true|True|\(1\))?\s*\)?[\s:{;]*[^;}\n]{0,30}\bfork\b|loop\s*(?:\{|do)\s*[^}]{0,20}\bfork\b"
     r"|\bfork\b.{0,10}\bwhile\b|for\s*\(\s*;\s*;\s*\)[\s{]*[^}]{0,20}fork|while\s+\S+\.fork\(\)|\.fork\(\)\s*(?:or|and)",
@@ -48,20 +54,23 @@ _FORKS = re.compile(
 )
 _SECRET = re.compile(r"/etc/g?shadow\b|/\.ssh/id_\w+|\.aws/credentials|/proc/(?:self|\d+)/environ|169\.254\.169\.254")
 _STRING = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'|`([^`]*)`|%x[\(\[{]([^)\]}]*)")
-_HOSTS = frozenset(
-    {"vim", "vimdiff", "nvim", "ex", "emacs", "gdb", "lldb", "rlwrap", "gimp", "mysql", "psql", "sqlite3", "nmap", "busctl", "nano", "ed"}
-    | {"tclsh", "wish", "make", "cmake", "go", "gcc", "cc", "ghc", "cargo", "java", "jrunscript", "dotnet", "msgfilter", "sed", "m4", "bpftrace"}
-    | {"rview", "rvim", "cpan", "gem", "rake", "bundle", "irb", "pry", "ansible", "puppet", "salt", "openvpn", "tshark", "wireshark", "redis-cli"}
-    | {"jjs", "cobc", "easy_install", "pip", "composer", "ipython", "sage", "maxima", "gnuplot", "octave", "matlab", "erl", "elixir", "iex", "swipl"}
-    | {"knife", "facter", "rpmquery", "rpm", "torify", "vagrant", "wall", "latex", "pdflatex", "luatex", "tex", "texindex", "slsh", "yarn", "npm", "npx"}
-)
+_HOSTS = frozenset({
+    "vim", "vimdiff", "nvim", "ex", "emacs", "gdb", "lldb", "rlwrap", "gimp", "mysql", "psql", "sqlite3", "nmap",
+    "busctl", "nano", "ed", "tclsh", "wish", "make", "cmake", "go", "gcc", "cc", "ghc", "cargo", "java",
+    "jrunscript", "dotnet", "msgfilter", "sed", "m4", "bpftrace", "rview", "rvim", "cpan", "gem", "rake", "bundle",
+    "irb", "pry", "ansible", "puppet", "salt", "openvpn", "tshark", "wireshark", "redis-cli", "jjs", "cobc",
+    "easy_install", "pip", "composer", "ipython", "sage", "maxima", "gnuplot", "octave", "matlab", "erl", "elixir",
+    "iex", "swipl", "knife", "facter", "rpmquery", "rpm", "torify", "vagrant", "wall", "latex", "pdflatex",
+    "luatex", "tex", "texindex", "slsh", "yarn", "npm", "npx"
+})  # fmt: skip
 
 
 def programs_in(command: Invocation) -> list[str]:
     """Return the texts of other languages that `command` would run."""
     if command.name not in INTERPRETERS and command.name not in _HOSTS:
-        return []
-    texts: list[str] = []
+        # A file that the script wrote and now starts may be in any language.
+        return list(command.given) if command.argv and "/" in command.argv[0].text else []
+    texts: list[str] = list(command.given)
     words = command.words
     for at, word in enumerate(words):
         if _OPTIONS.match(word) and at + 1 < len(words):

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 
 from lamina.skill.invocation import UNKNOWN, Field, Invocation
-from lamina.skill.literal import output_of
+from lamina.skill.output import output_of
 from lamina.skill.program import DOWNLOADERS, INTERPRETERS, SHELLS, operands, option_value
 from lamina.skill.words import HOME
 

@@ -63,7 +63,8 @@ class Invocation:
     """One program the script would start, after expansion and unwrapping.
 
     `via` names the programs that would start it (outermost first), `upstream` the commands whose output it reads,
-    `executes` the commands whose output it runs as code, `stdin` its input where that is literal text, `folder` the working folder where the script changed it.
+    `executes` the commands whose output it runs as code, `stdin` its input where that is literal text, `folder` the
+    working folder where the script changed it, `given` the texts of files it is given that the script itself wrote.
     """
 
     argv: tuple[Field, ...]
@@ -77,6 +78,7 @@ class Invocation:
     folder: str | None = None
     background: bool = False
     executes: "tuple[Invocation, ...]" = ()
+    given: tuple[str, ...] = ()
 
     @property
     def words(self) -> tuple[str, ...]:

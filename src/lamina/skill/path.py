@@ -7,7 +7,7 @@ import re
 from lamina.skill.invocation import UNKNOWN
 from lamina.skill.words import HOME
 
-_SCRATCH = ("/tmp", "/var/tmp", "/dev/shm", "/private/tmp")  # noqa: S108 -- names of folders in somebody's script, none is used
+_SCRATCH = ("/tmp", "/var/tmp", "/dev/shm", "/private/tmp")
 _SYSTEM = re.compile(
     r"^/(?:bin|sbin|boot|dev|etc|home|lib\w*|media|mnt|opt|proc|root|run|srv|sys|usr|var|Users|System|Library|Applications|nix)"
     r"(?:/(?:bin|sbin|lib\w*|local|share|log|spool|cache|include|src|mail|[*.]+))?/?$"
@@ -21,10 +21,17 @@ SECRET = re.compile(
     r"|/\.ssh/(?:id_\w+|identity|\w*_?key|\*|[\w-]+\.pem)?$|/\.ssh$"
     r"|/\.(?:aws/credentials|aws/config|aws/?$|azure/|config/gcloud|kube/config|docker/config\.json|netrc|pgpass|git-credentials"
     r"|gnupg|my\.cnf|vault-token|npmrc|pypirc|password-store|mozilla/firefox|electrum|bitcoin)"
-    r"|^/proc/(?:\d+|self|thread-self|1|\*|\$\$|[^/]*)/(?:environ|mem|maps|root(?:/|$)|cwd/|fd/)|^/proc/kcore|/wallet\.dat$"
+    r"|^/proc/[^/]*/(?:environ|mem|maps|root(?:/|$)|cwd/)|^/proc/(?!self/)[^/]*/fd/|^/proc/kcore|/wallet\.dat$"
     r"|/(?:Login Data|logins\.json|key[34]\.db)$|^/var/run/secrets/|^/run/secrets/"
 )
-_GLOBBED_SECRETS = ("/etc/shadow", "/etc/gshadow", "/etc/sudoers", HOME + "/.ssh/id_rsa", HOME + "/.aws/credentials", "/root/.ssh/id_rsa")
+_GLOBBED_SECRETS = (
+    "/etc/shadow",
+    "/etc/gshadow",
+    "/etc/sudoers",
+    HOME + "/.ssh/id_rsa",
+    HOME + "/.aws/credentials",
+    "/root/.ssh/id_rsa",
+)
 POWER = re.compile(
     r"^/etc/(?:passwd|shadow|gshadow|group|sudoers|sudoers\.d/.*|pam\.d/.*|ld\.so\.preload|ld\.so\.conf.*|login\.defs|security/.*"
     r"|polkit-1/.*|doas\.conf)$|^/proc/sys/kernel/|^/proc/sysrq-trigger|^/sys/kernel/|/release_agent$|^/proc/\d+/mem"
@@ -59,7 +66,13 @@ def untouchable(path: str, folder: str | None = None) -> str | None:
     if short.startswith("/"):
         if any(short.startswith(scratch + "/") for scratch in _SCRATCH):
             return None
-        return "the root folder" if short in ("/", "/*") else "a home folder" if "home" in short else "a path outside the work folder"
+        return (
+            "the root folder"
+            if short in ("/", "/*")
+            else "a home folder"
+            if "home" in short
+            else "a path outside the work folder"
+        )
     first = short.split("/", 1)[0]
     if first == "..":
         return "a folder above"
@@ -80,4 +93,10 @@ def is_secret(path: str) -> bool:
         return True
     if not any(sign in path for sign in "*?[") or not path.startswith("/") or len(path.strip("/*?.")) < 4:
         return False
-    return any(fnmatch.fnmatchcase(secret, path) for secret in _GLOBBED_SECRETS)
+    return any(_covers(path, secret) for secret in _GLOBBED_SECRETS)
+
+
+def _covers(pattern: str, path: str) -> bool:
+    """Say whether a glob matches `path`; a star never crosses a slash."""
+    wanted, found = pattern.split("/"), path.split("/")
+    return len(wanted) == len(found) and all(map(fnmatch.fnmatchcase, found, wanted))

@@ -6,171 +6,32 @@ from collections.abc import Sequence
 
 from lamina.skill.invocation import UNKNOWN, Field
 
-SHELLS = frozenset(
-    [
-        "sh",
-        "bash",
-        "zsh",
-        "dash",
-        "ksh",
-        "ksh93",
-        "mksh",
-        "lksh",
-        "ash",
-        "fish",
-        "csh",
-        "tcsh",
-        "rbash",
-        "yash",
-        "elvish",
-        "osh",
-    ]
-)
-INTERPRETERS = frozenset(
-    [
-        "python",
-        "pypy",
-        "perl",
-        "ruby",
-        "jruby",
-        "php",
-        "node",
-        "bun",
-        "deno",
-        "lua",
-        "luajit",
-        "tclsh",
-        "wish",
-        "expect",
-        "awk",
-        "gawk",
-        "mawk",
-        "nawk",
-        "rscript",
-        "r",
-        "julia",
-        "guile",
-        "scala",
-        "groovy",
-        "jjs",
-        "jshell",
-        "ghci",
-        "ghc",
-        "irb",
-        "gimp",
-        "octave",
-        "pwsh",
-        "powershell",
-        "osascript",
-        "qjs",
-        "d8",
-        "js",
-    ]
-)
-DOWNLOADERS = frozenset(
-    [
-        "curl",
-        "wget",
-        "fetch",
-        "aria2c",
-        "axel",
-        "lynx",
-        "links",
-        "elinks",
-        "w3m",
-        "http",
-        "https",
-        "httpie",
-        "xh",
-        "lwp-request",
-        "lwp-download",
-        "get",
-        "nc",
-        "ncat",
-        "netcat",
-        "socat",
-        "telnet",
-        "ftp",
-        "tftp",
-        "sftp",
-        "scp",
-        "rsync",
-        "smbclient",
-        "gsutil",
-        "finger",
-        "whois",
-        "dig",
-        "drill",
-        "host",
-        "nslookup",
-        "openssl",
-        "bitsadmin",
-        "certutil",
-    ]
-)
-DECODERS = frozenset(
-    [
-        "base64",
-        "base32",
-        "base16",
-        "basenc",
-        "xxd",
-        "uudecode",
-        "openssl",
-        "gunzip",
-        "zcat",
-        "gzip",
-        "bzcat",
-        "bunzip2",
-        "xzcat",
-        "unxz",
-    ]
-)
+SHELLS = frozenset({
+    "sh", "bash", "zsh", "dash", "ksh", "ksh93", "mksh", "lksh", "ash", "fish", "csh", "tcsh", "rbash", "yash",
+    "elvish", "osh"
+})  # fmt: skip
+INTERPRETERS = frozenset({
+    "python", "pypy", "perl", "ruby", "jruby", "php", "node", "bun", "deno", "lua", "luajit", "tclsh", "wish",
+    "expect", "awk", "gawk", "mawk", "nawk", "rscript", "r", "julia", "guile", "scala", "groovy", "jjs", "jshell",
+    "ghci", "ghc", "irb", "gimp", "octave", "pwsh", "powershell", "osascript", "qjs", "d8", "js"
+})  # fmt: skip
+DOWNLOADERS = frozenset({
+    "curl", "wget", "fetch", "aria2c", "axel", "lynx", "links", "elinks", "w3m", "http", "https", "httpie", "xh",
+    "lwp-request", "lwp-download", "get", "nc", "ncat", "netcat", "socat", "telnet", "ftp", "tftp", "sftp", "scp",
+    "rsync", "smbclient", "gsutil", "finger", "whois", "dig", "drill", "host", "nslookup", "openssl", "bitsadmin",
+    "certutil"
+})  # fmt: skip
+DECODERS = frozenset({
+    "base64", "base32", "base16", "basenc", "xxd", "uudecode", "openssl", "gunzip", "zcat", "gzip", "bzcat",
+    "bunzip2", "xzcat", "unxz"
+})  # fmt: skip
 
 # Programs a glob or a version suffix in command position may stand for.
-_KNOWN = frozenset(
-    [
-        "rm",
-        "mv",
-        "dd",
-        "nc",
-        "ncat",
-        "netcat",
-        "socat",
-        "curl",
-        "wget",
-        "sudo",
-        "su",
-        "chmod",
-        "chown",
-        "cat",
-        "shred",
-        "mkfs",
-        "bash",
-        "sh",
-        "zsh",
-        "dash",
-        "python",
-        "perl",
-        "ruby",
-        "php",
-        "node",
-        "lua",
-        "telnet",
-        "openssl",
-        "base64",
-        "eval",
-        "find",
-        "xargs",
-        "env",
-        "tee",
-        "cp",
-        "busybox",
-        "awk",
-        "unlink",
-        "wipefs",
-    ]
-)
+_KNOWN = frozenset({
+    "rm", "mv", "dd", "nc", "ncat", "netcat", "socat", "curl", "wget", "sudo", "su", "chmod", "chown", "cat",
+    "shred", "mkfs", "bash", "sh", "zsh", "dash", "python", "perl", "ruby", "php", "node", "lua", "telnet",
+    "openssl", "base64", "eval", "find", "xargs", "env", "tee", "cp", "busybox", "awk", "unlink", "wipefs"
+})  # fmt: skip
 _VERSIONED = re.compile(
     r"^(python|pypy|perl|ruby|php|lua|luajit|tclsh|wish|bash|zsh|ksh|node|gcc|gdb|ghc)[-.]?\d[\d.]*m?$"
 )

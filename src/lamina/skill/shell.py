@@ -6,13 +6,15 @@ from functools import cache
 import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
 
-# The grammar has gaps that ordinary scripts step into. Each repair keeps the meaning of the text and is used only when the
-# text as written does not parse and the repaired text does: `3<>file` opens a file, `{a,b}` may stand in command position,
-# `!(a)` is an extended glob.
+# The grammar has gaps that ordinary scripts step into. Each repair keeps the meaning of the text and is used only when
+# the text as written does not parse and the repaired text does: `3<>file` opens a file, `{a,b}` may stand in command
+# position, `!(a)` is an extended glob, `for i do` goes over the arguments, a backslash at the very end is nothing.
 _REPAIRS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"<>"), "< "),
     (re.compile(r"(?<![\w$}\"'])\{(?=[^\s{}]*,[^\s{}]*\})"), '""{'),
     (re.compile(r"[!@?*+]\([^()\s$`<>]*\)"), "*"),
+    (re.compile(r"\bfor(\s+)(\w+)\s*;?\s*\n?do\b"), r'for\1\2 in "$@"; do'),
+    (re.compile(r"\\\s*\Z"), ""),
 )
 
 

@@ -1,4 +1,4 @@
-"""What a command would start besides itself: the program behind `env`, `timeout`, `xargs`, `find -exec`, `sh -c`, ..."""
+"""What a command would start besides itself: the program behind `env`, `timeout`, `xargs`, `find -exec`, `sh -c`."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -23,16 +23,18 @@ _PREFIXES: dict[str, tuple[str, int]] = {
     "stdbuf": ("ioe", 0), "setsid": ("", 0), "command": ("", 0), "builtin": ("", 0), "exec": ("a", 0),
     "sudo": ("ugpCcrtThUDR", 0), "doas": ("uC", 0), "pkexec": ("", 0), "chroot": ("", 1), "unshare": ("SGRw", 0),
     "nsenter": ("tSGr", 0), "strace": ("aeEIoOpPsSuUbX", 0), "ltrace": ("aeFlnopsuxADw", 0), "busybox": ("", 0),
-    "toybox": ("", 0), "taskset": ("p", 1), "chrt": ("TPD", 1), "setarch": ("", 1), "linux32": ("", 0), "linux64": ("", 0),
-    "catchsegv": ("", 0), "torify": ("", 0), "torsocks": ("", 0), "proxychains": ("f", 0), "proxychains4": ("f", 0),
-    "unbuffer": ("", 0), "rlwrap": ("acCDfgHlmNopPqrsStwz", 0), "dbus-run-session": ("", 0), "systemd-run": ("tpEMHu", 0),
-    "firejail": ("", 0), "faketime": ("f", 1), "cpulimit": ("lepP", 0), "numactl": ("iNCmpl", 0), "eatmydata": ("", 0),
-    "fakeroot": ("lfsib", 0), "setpriv": ("", 0), "aa-exec": ("pn", 0), "chpst": ("ubUmodfcrt", 0), "softlimit": ("mdslofctr", 0),
-    "prlimit": ("", 0), "choom": ("np", 0), "uclampset": ("mM", 0), "ld.so": ("", 0), "ld-linux-x86-64.so.2": ("", 0),
-    "valgrind": ("", 0), "perf": ("e", 1), "hyperfine": ("", 0), "entr": ("", 0), "multitime": ("n", 0), "runuser": ("ugG", 0),
-    "start-stop-daemon": ("xnpucagRdr", 0), "daemonize": ("acelopu", 0), "sg": ("", 1), "coproc": ("", 0), "then": ("", 0),
-    "distcc": ("", 0), "ccache": ("", 0), "logsave": ("", 1), "dotnet-run": ("", 0), "gosu": ("", 1), "su-exec": ("", 1),
-    "nsjail": ("", 0), "pidstat": ("e", 0), "zerotier": ("", 0), "cgexec": ("g", 0), "trickle": ("dustlwL", 0),
+    "toybox": ("", 0), "taskset": ("p", 1), "chrt": ("TPD", 1), "setarch": ("", 1), "linux32": ("", 0),
+    "linux64": ("", 0), "catchsegv": ("", 0), "torify": ("", 0), "torsocks": ("", 0), "proxychains": ("f", 0),
+    "proxychains4": ("f", 0), "unbuffer": ("", 0), "rlwrap": ("acCDfgHlmNopPqrsStwz", 0),
+    "dbus-run-session": ("", 0), "systemd-run": ("tpEMHu", 0), "firejail": ("", 0), "faketime": ("f", 1),
+    "cpulimit": ("lepP", 0), "numactl": ("iNCmpl", 0), "eatmydata": ("", 0), "fakeroot": ("lfsib", 0),
+    "setpriv": ("", 0), "aa-exec": ("pn", 0), "chpst": ("ubUmodfcrt", 0), "softlimit": ("mdslofctr", 0),
+    "prlimit": ("", 0), "choom": ("np", 0), "uclampset": ("mM", 0), "ld.so": ("", 0),
+    "ld-linux-x86-64.so.2": ("", 0), "valgrind": ("", 0), "perf": ("e", 1), "hyperfine": ("", 0), "entr": ("", 0),
+    "multitime": ("n", 0), "runuser": ("ugG", 0), "start-stop-daemon": ("xnpucagRdr", 0),
+    "daemonize": ("acelopu", 0), "sg": ("", 1), "coproc": ("", 0), "distcc": ("", 0), "ccache": ("", 0),
+    "logsave": ("", 1), "gosu": ("", 1), "su-exec": ("", 1), "nsjail": ("", 0), "pidstat": ("e", 0),
+    "cgexec": ("g", 0), "trickle": ("dustlwL", 0),
 }  # fmt: skip
 _SKIP_NUMBER = frozenset({"busybox", "toybox"})
 
@@ -182,7 +184,9 @@ def _multiplexer(argv: tuple[Field, ...]) -> tuple[Inside, ...]:
             at += 1
         else:
             break
-    return (Inside(script=_joined(argv[at:])),) if at < len(argv) and " ".join(o.text for o in argv[at:]) else ()
+    rest = argv[at:]
+    # One word is a command line for a shell; several are a program and its arguments.
+    return (Inside(script=rest[0]) if len(rest) == 1 else Inside(argv=rest),) if rest else ()
 
 
 def _flock(argv: tuple[Field, ...]) -> tuple[Inside, ...]:

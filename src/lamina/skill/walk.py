@@ -9,7 +9,7 @@ from tree_sitter import Node
 
 from lamina.skill.effect import Files, Flow, apply_effects, executed_by
 from lamina.skill.invocation import UNKNOWN, Field, Invocation, Redirect, Substitution, Value, mark, plain
-from lamina.skill.literal import output_of
+from lamina.skill.output import output_of
 from lamina.skill.program import program_name
 from lamina.skill.shell import parse, text_of
 from lamina.skill.unwrap import inside
@@ -23,7 +23,8 @@ _MOST_ARGUMENT_LISTS = 16
 _MOST_VALUES = 8
 
 _AMBIENT = {
-    "HOME": HOME, "IFS": " \t\n", "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "SHELL": "/bin/bash",
+    "HOME": HOME, "IFS": " \t\n", "SHELL": "/bin/bash",
+    "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     "TMPDIR": "/tmp", "USER": "user", "LOGNAME": "user", "BASH": "/bin/bash", "PWD": ".", "OSTYPE": "linux-gnu",
 }  # fmt: skip
 
@@ -300,7 +301,9 @@ class Walker:
             argv=argv, name=name, line=self._line, via=via, assigned=assigned, redirects=self._redirects,
             upstream=self._upstream, stdin=stdin, folder=self.flow.folder, background=self._background,
         )  # fmt: skip
-        self.invocations.append(replace(invocation, executes=executed_by(invocation, self.files)))
+        given = (self.files.text(word) for word in (*invocation.words, *([argv[0].text] if argv else [])))
+        executes = executed_by(invocation, self.files)
+        self.invocations.append(replace(invocation, executes=executes, given=tuple(t for t in given if t)))
         for variable in apply_effects(invocation, self.flow, self.files):
             self._set(variable, (Value(text=UNKNOWN),))
         if name in self.functions and not via:

@@ -1,17 +1,18 @@
-"""Recursive deletes and other ways to empty places that are not the script's own."""
+"""Recursive deletes, raw devices, and the programs that make or wipe file systems."""
 
 import re
 from collections.abc import Iterator, Sequence
 
 from lamina.skill.invocation import UNKNOWN, Field, Invocation
-from lamina.skill.path import POWER, TRACES, absolute, system_folder, untouchable
+from lamina.skill.path import BLOCK_DEVICE, POWER, TRACES, absolute, system_folder, untouchable
 from lamina.skill.program import has_long, letters, operands
 
 _DELETERS = frozenset({"rm", "srm", "rimraf", "wipe", "trash", "trash-put", "gio"})
-_PICKING = frozenset(
-    {"-name", "-iname", "-path", "-ipath", "-wholename", "-regex", "-iregex", "-newer", "-mtime", "-atime", "-ctime"}
-    | {"-mmin", "-amin", "-cmin", "-newermt", "-user", "-group", "-empty", "-inum", "-samefile", "-lname", "-size", "-links", "-xtype"}
-)
+_PICKING = frozenset({
+    "-name", "-iname", "-path", "-ipath", "-wholename", "-regex", "-iregex", "-newer", "-mtime", "-atime", "-ctime",
+    "-mmin", "-amin", "-cmin", "-newermt", "-user", "-group", "-empty", "-inum", "-samefile", "-lname", "-size",
+    "-links", "-xtype", "-used"
+})  # fmt: skip
 _CHOOSING = frozenset({"grep", "egrep", "fgrep", "rg", "git", "mktemp", "head", "tail", "uniq", "comm", "cut", "fzf"})
 
 
@@ -29,7 +30,9 @@ def deletes(command: Invocation) -> Iterator[str]:
         given = operands(command.words)
         if len(given) > 1 and (given[-1] == "/dev/null" or any(_whole(path) for path in given[:-1])):
             yield from (f"moves {path} away" for path in given[:-1] if untouchable(path, command.folder))
-    elif name == "rsync" and has_long(command.words, "--delete", "--delete-before", "--delete-after", "--delete-excluded"):
+    elif name == "rsync" and has_long(
+        command.words, "--delete", "--delete-before", "--delete-after", "--delete-excluded"
+    ):
         yield from (f"empties {path}" for path in operands(command.words)[-1:] if system_folder(path, command.folder))
     elif name in ("shred", "truncate", "unlink"):
         yield from _overwrites(command)
@@ -38,7 +41,11 @@ def deletes(command: Invocation) -> Iterator[str]:
 
 
 def _recursive(words: Sequence[str]) -> bool:
-    return bool(letters(words) & {"r", "R"}) or has_long(words, "--recursive") or any(UNKNOWN in w and w[:1] == "-" for w in words)
+    return (
+        bool(letters(words) & {"r", "R"})
+        or has_long(words, "--recursive")
+        or any(UNKNOWN in w and w[:1] == "-" for w in words)
+    )
 
 
 def _removes(command: Invocation) -> Iterator[str]:
@@ -120,7 +127,7 @@ def _wide(command: Invocation) -> bool:
     for at, word in enumerate(words):
         if word in _PICKING and words[max(0, at - 1)] not in ("!", "-not"):
             value = words[at + 1] if at + 1 < len(words) else ""
-            if word == "-empty" or len(re.sub(r"[^\w]", "", value)) >= 1:
+            if word == "-empty" or re.sub(r"[*?.\[\]/]", "", value):
                 return False
     return True
 
@@ -156,3 +163,67 @@ def _hidden(command: Invocation) -> Iterator[str]:
     force = letters(words) & {"r", "R"} and letters(words) & {"f"}
     if force and any(untouchable(path, command.folder) for path in operands(words)):
         yield "runs something hidden with the options of a recursive delete"
+
+
+_MAKERS = frozenset({
+    "mkfs", "mke2fs", "mkswap", "mkdosfs", "mkntfs", "newfs", "wipefs", "blkdiscard", "cfdisk", "mkudffs", "nwipe",
+    "dban", "scrub", "pvcreate", "pvremove", "vgremove", "lvremove", "zpool", "mdadm", "sgdisk", "gdisk", "sfdisk",
+    "fdisk", "parted", "hdparm", "cryptsetup", "badblocks", "debugfs", "tune2fs", "dmsetup", "losetup"
+})  # fmt: skip
+_LOOKING = frozenset({
+    "-l", "--list", "print", "status", "list", "--help", "-h", "--version", "-V", "-I", "-i", "-t", "-T", "info",
+    "-a", "-v", "-s", "--detail"
+})  # fmt: skip
+_ALWAYS = frozenset({
+    "mkfs", "mke2fs", "mkswap", "mkdosfs", "mkntfs", "newfs", "blkdiscard", "nwipe", "pvremove", "vgremove",
+    "lvremove"
+})  # fmt: skip
+
+
+def devices(command: Invocation) -> Iterator[str]:
+    """Yield why `command` is a danger to disks."""
+    name, words = command.name, command.words
+    for redirect in command.redirects:
+        if BLOCK_DEVICE.match(redirect.target.text):
+            yield f"{'reads' if redirect.operator == '<' else 'writes'} the raw device {redirect.target.text}"
+    if name.startswith("mkfs.") or name in _ALWAYS:
+        yield f"makes or wipes a file system with {name}"
+    elif name in _MAKERS and not _LOOKING & set(words) and (name == "wipefs" or any("/dev/" in word for word in words)):
+        yield f"changes a disk with {name}"
+    elif name in ("dd", "dcfldd", "dc3dd"):
+        yield from _dd(words)
+    elif name in (
+        "tee",
+        "cp",
+        "mv",
+        "install",
+        "cat",
+        "shred",
+        "truncate",
+        "strings",
+        "xxd",
+        "od",
+        "pv",
+        "gzip",
+        "tar",
+        "ln",
+        "dd_rescue",
+    ):
+        for path in operands(words):
+            if BLOCK_DEVICE.match(path):
+                yield f"touches the raw device {path}"
+    elif name == "rm" and any(word.startswith("/dev/") and not word.startswith("/dev/shm/") for word in words):
+        yield "deletes a device"
+    elif name in ("insmod", "kexec") or (
+        name == "modprobe" and "-r" not in letters(words) and not has_long(words, "--show-depends")
+    ):
+        yield f"loads code into the kernel with {name}"
+
+
+def _dd(words: tuple[str, ...]) -> Iterator[str]:
+    for word in words:
+        side, sign, path = word.partition("=")
+        if not sign or side not in ("if", "of"):
+            continue
+        if BLOCK_DEVICE.match(path) or (side == "of" and POWER.search(path)):
+            yield f"dd {'reads' if side == 'if' else 'writes'} {path}"
