@@ -60,8 +60,13 @@ _PUT_VECTOR = {
 }
 
 
-def put_terms(link: Link, place: Place, *, tenant: str, rows: Sequence[tuple[int, Indexable]]) -> None:
-    """Write the index rows of new or changed entries without vectors. For changed ones call `bury` first."""
+def put_terms(
+    link: Link, place: Place, *, tenant: str, rows: Sequence[tuple[int, Indexable]], model_id: int | None = None
+) -> None:
+    """Write the index rows of new or changed entries; their vectors too when `model_id` says where they come from.
+
+    For changed entries call `bury` first. Raises ConfigurationError when the store no longer uses that model.
+    """
     values = [
         {
             "tenant": tenant,
@@ -79,6 +84,21 @@ def put_terms(link: Link, place: Place, *, tenant: str, rows: Sequence[tuple[int
     ]
     if values:
         link.run_many(_PUT_ENTRY, values)
+    if values and model_id is not None:
+        vectors = [(entry, row.content_hash, row.vector) for entry, row in rows]
+        _put_vectors(link, place, tenant, model_id, vectors)
+
+
+def _put_vectors(
+    link: Link, place: Place, tenant: str, model_id: int, vectors: Sequence[tuple[int, bytes, bytes | None]]
+) -> None:
+    if place.model_id != model_id:
+        raise ConfigurationError(
+            "The store was re-embedded meanwhile and no longer uses this model; open it again with its new embedder."
+        )
+    common = {"model_id": model_id, "scope_id": place.scope_id, "tenant": tenant}
+    rows = [{**common, "entry": entry, "content_hash": digest, "vector": vector} for entry, digest, vector in vectors]
+    link.run_many(_PUT_VECTOR[link.name], rows)
 
 
 def add_vectors(
@@ -100,20 +120,7 @@ def add_vectors(
     for key, group in groupby(sorted(held, key=lambda item: (item.key.kind, item.key.key, item.entry)), _scope):
         members = list(group)
         place = touch(link, key, added=0)
-        if place.model_id != model_id:
-            raise ConfigurationError("The store was re-embedded meanwhile and no longer uses this model.")
-        rows = [
-            {
-                "model_id": model_id,
-                "scope_id": place.scope_id,
-                "entry": item.entry,
-                "tenant": tenant,
-                "content_hash": vectors[item.entry][0],
-                "vector": vectors[item.entry][1],
-            }
-            for item in members
-        ]
-        link.run_many(_PUT_VECTOR[link.name], rows)
+        _put_vectors(link, place, tenant, model_id, [(item.entry, *vectors[item.entry]) for item in members])
         at = {"scope_id": place.scope_id, "new": place.version}
         link.run_many(_MOVE, [{**at, "indexed": item.indexed, "entry": item.entry} for item in members])
         owner.moved(link, tenant, [item.entry for item in members], place.version)

@@ -49,8 +49,11 @@ _NOT_A_DOMAIN = re.compile(
 )
 
 
-def redact(text: str) -> str:
-    """The text with every secret and e-mail address replaced by a mark; ordinary text comes back as it is."""
+def redact(text: str, *, emails: bool = True) -> str:
+    """The text with every secret replaced by a mark, and every e-mail address unless `emails` is off.
+
+    Ordinary text comes back as it is.
+    """
     if not text:
         return text
     if "-----BEGIN" in text:
@@ -66,18 +69,18 @@ def redact(text: str) -> str:
         text = _hide(text, _STATED, _stated)
         text = _hide(text, _FLAG, _flag)
     text = _LONG.sub(_hide_long, text)
-    if "@" in text or "%40" in text:
+    if emails and ("@" in text or "%40" in text):
         text = _EMAIL.sub(_hide_email, text)
     return text
 
 
-def redact_value(value: object) -> object:
+def redact_value(value: object, *, emails: bool = True) -> object:
     """A JSON-like value with every string redacted, whole where its name announces a secret.
 
     Tuples and sets become lists, bytes their length, and anything JSON does not know its redacted text; what is
     nested deeper than 32 levels is cut.
     """
-    return _redact_value(value, 0)
+    return _redact_value(value, 0, emails)
 
 
 def is_secret_name(name: object) -> bool:
@@ -92,40 +95,40 @@ _NAME = re.compile(rf"-*[\w.\- ]*?(?:{SECRET_NAME}|authorization|cookie)")
 _WORD = re.compile(r"(?:by|com|der|res|sur|ver)pass$")  # bypass, compass, underpass, trespass, surpass, overpass
 
 
-def _redact_value(value: object, depth: int) -> object:
+def _redact_value(value: object, depth: int, emails: bool) -> object:
     if value is None or isinstance(value, bool | int | float):
         return value
     if isinstance(value, str):
-        return redact(value)
+        return redact(value, emails=emails)
     if depth >= _DEEPEST:
         return "[too deep]"
     if isinstance(value, bytes | bytearray | memoryview):
         return f"[{len(value)} bytes]"
     if isinstance(value, Mapping):
-        return _redact_mapping(value, depth + 1)
+        return _redact_mapping(value, depth + 1, emails)
     if isinstance(value, list | tuple | set | frozenset):
-        return _redact_items(list(value), depth + 1)
-    return redact(str(value))
+        return _redact_items(list(value), depth + 1, emails)
+    return redact(str(value), emails=emails)
 
 
-def _redact_mapping(value: Mapping[object, object], depth: int) -> dict[str, object]:
+def _redact_mapping(value: Mapping[object, object], depth: int, emails: bool) -> dict[str, object]:
     # Form fields and environment lists name the secret in a sibling: {"name": "PASSWORD", "value": "..."}.
     named = is_secret_name(value.get("name", value.get("key")))
     return {
-        redact(str(key)): _hidden(item, depth)
+        redact(str(key), emails=emails): _hidden(item, depth, emails)
         if is_secret_name(key) or (named and key == "value")
-        else _redact_value(item, depth)
+        else _redact_value(item, depth, emails)
         for key, item in value.items()
     }
 
 
-def _redact_items(items: list[object], depth: int) -> list[object]:
+def _redact_items(items: list[object], depth: int, emails: bool) -> list[object]:
     # Arguments and headers name the secret in the item before it: ["--password", "..."].
     hidden: list[object] = []
     for place, item in enumerate(items):
         before = items[place - 1] if place else None
         follows = isinstance(item, str) and isinstance(before, str) and _announces(before, items)
-        hidden.append(_hidden(item, depth) if follows else _redact_value(item, depth))
+        hidden.append(_hidden(item, depth, emails) if follows else _redact_value(item, depth, emails))
     return hidden
 
 
@@ -133,12 +136,12 @@ def _announces(before: str, items: list[object]) -> bool:
     return (before.startswith("-") or len(items) == 2) and is_secret_name(before)
 
 
-def _hidden(value: object, depth: int) -> object:
+def _hidden(value: object, depth: int, emails: bool) -> object:
     """What stands under a secret's name: text and numbers go whole, structure stays."""
     if value is None or isinstance(value, bool) or value == "":
         return value
     if isinstance(value, Mapping | list | tuple | set | frozenset):
-        return _redact_value(value, depth)
+        return _redact_value(value, depth, emails)
     return REDACTED
 
 

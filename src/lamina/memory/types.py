@@ -7,8 +7,8 @@ from enum import StrEnum
 from typing import TypedDict, overload
 
 from lamina.errors import InvalidLayerError, MissingIdentifierError
+from lamina.kernel.checks import JsonValue as JsonValue
 
-JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"]
 Metadata = Mapping[str, JsonValue]
 
 
