@@ -6,8 +6,10 @@ from collections.abc import Sequence
 import anyio
 import pytest
 
+from lamina.errors import ProviderError
 from lamina.kernel.background import BatchWorker, Periodic
 from lamina.kernel.clock import ManualClock
+from lamina.kernel.retry import RetryPolicy
 
 pytestmark = pytest.mark.anyio
 
@@ -100,6 +102,114 @@ async def test_a_failing_batch_is_counted_and_logged_and_the_next_one_still_hand
     assert handler.batches == [["good"]]
     assert (worker.failed_count, worker.handled_count) == (1, 1)
     assert "failed on 1 items" in caplog.text
+
+
+async def test_many_drops_are_all_counted_and_named_only_a_few_times_a_minute(
+    clock: ManualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    heard: list[int] = []
+    worker = BatchWorker(
+        Recorder(), name="graph", clock=clock, capacity=1, batch_size=1, label=str, on_drop=lambda: heard.append(1)
+    )
+    worker.submit("first")
+    with caplog.at_level(logging.WARNING, "lamina.background"):
+        for number in range(100):
+            worker.submit(f"request {number}")
+        assert len(caplog.messages) == 10
+        clock.advance(60)
+        worker.submit("request 100")
+        assert caplog.messages[10:] == [
+            "background worker graph dropped 90 more (101 so far)",
+            "background worker graph dropped request 100 (101 so far)",
+        ]
+        for number in range(101, 120):
+            worker.submit(f"request {number}")
+        await worker.stop(0)
+    assert "background worker graph dropped 10 more (120 so far)" in caplog.messages
+    assert (worker.dropped_count, len(heard)) == (120, 120)
+
+
+async def test_a_retryable_failure_is_tried_again_and_then_given_up(clock: ManualClock) -> None:
+    calls: list[list[str]] = []
+    left_out: list[str] = []
+
+    async def handler(batch: Sequence[str]) -> None:
+        calls.append(list(batch))
+        if len(calls) != 2:
+            raise ProviderError
+
+    policy = RetryPolicy(retries=2, jitter=0)
+    async with BatchWorker(
+        handler, name="test", clock=clock, batch_size=2, retry=policy, on_fail=left_out.extend
+    ) as worker:
+        worker.submit("a")
+        await worker.drain()
+        assert (worker.handled_count, clock.slept) == (1, [1])
+        for item in "bc":
+            worker.submit(item)
+        await worker.drain()
+    assert clock.slept == [1, 1, 2]
+    assert (worker.failed_count, worker.handled_count, left_out) == (2, 1, ["b", "c"])
+    assert calls == [["a"], ["a"], ["b", "c"], ["b", "c"], ["b", "c"]]
+
+
+async def test_one_bad_item_does_not_cost_the_others_of_its_batch(clock: ManualClock) -> None:
+    handler = Recorder()
+    left_out: list[str] = []
+    async with BatchWorker(handler, name="test", clock=clock, batch_size=8, on_fail=left_out.extend) as worker:
+        for item in ["a", "b", "c", "bad", "d", "e"]:
+            worker.submit(item)
+    assert sorted(item for batch in handler.batches for item in batch) == ["a", "b", "c", "d", "e"]
+    assert (worker.handled_count, worker.failed_count, left_out) == (5, 1, ["bad"])
+
+
+async def test_an_item_takes_the_place_of_a_waiting_one_with_its_key_even_when_the_queue_is_full(
+    clock: ManualClock,
+) -> None:
+    handler = Recorder()
+    worker = BatchWorker(handler, name="test", clock=clock, capacity=2, batch_size=2, key=lambda item: item[0])
+    assert [worker.submit(item) for item in ("a1", "b1", "a2")] == [True, True, True]
+    async with worker:
+        await worker.drain()
+    assert handler.batches == [["a2", "b1"]]
+
+
+async def test_put_waits_for_room_and_drops_nothing(clock: ManualClock) -> None:
+    handler = Recorder()
+    async with BatchWorker(handler, name="test", clock=clock, capacity=2, batch_size=2) as worker:
+        assert [await worker.put(str(number)) for number in range(20)] == [True] * 20
+        await worker.drain()
+    assert [item for batch in handler.batches for item in batch] == [str(number) for number in range(20)]
+    assert worker.dropped_count == 0
+    assert not await worker.put("late")
+
+
+async def test_who_waits_for_room_is_let_go_when_the_worker_stops(clock: ManualClock) -> None:
+    answers: list[bool] = []
+    worker = BatchWorker(Recorder(closed=True), name="test", clock=clock, capacity=1, batch_size=1)
+
+    async def put() -> None:
+        answers.append(await worker.put("c"))
+
+    async with anyio.create_task_group() as group:
+        worker.start(group)
+        worker.submit("a")
+        await anyio.wait_all_tasks_blocked()
+        worker.submit("b")
+        group.start_soon(put)
+        group.start_soon(worker.drain)
+        await anyio.wait_all_tasks_blocked()
+        assert await worker.stop(0) == 2
+    assert answers == [False]
+
+
+async def test_draining_does_not_wait_for_company(clock: ManualClock) -> None:
+    handler = Recorder()
+    async with BatchWorker(handler, name="test", clock=clock, batch_size=8, max_delay_s=60) as worker:
+        worker.submit("a")
+        await anyio.wait_all_tasks_blocked()
+        await worker.drain()
+        assert handler.batches == [["a"]]
 
 
 async def test_stopping_drains_the_queue_and_refuses_what_comes_later(clock: ManualClock) -> None:

@@ -5,18 +5,22 @@ stored state. A failing handler or job is logged and counted, and never ends the
 """
 
 import logging
-from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Hashable, Sequence
 from types import TracebackType
 from typing import Generic, Self, TypeVar
 
 import anyio
 from anyio.abc import TaskGroup
 
+from lamina.errors import LaminaError
 from lamina.kernel.clock import Clock
+from lamina.kernel.retry import RetryPolicy, retry
 
 T = TypeVar("T")
 _log = logging.getLogger("lamina.background")
+_DROP_WINDOW_S = 60.0
+_DROPS_NAMED = 10
 
 
 class _Worker:
@@ -98,7 +102,10 @@ class BatchWorker(_Worker, Generic[T]):
     """Collects submitted items and hands them to a handler in batches, one batch at a time.
 
     A batch is handed over when it is full or when its first item has waited `max_delay_s`. A full queue drops
-    the new item; `label` names the item in the log, and `on_drop` hears of every drop, for a metric.
+    the new item; `label` names the item in the log, and `on_drop` hears of every drop, for a metric. An item with
+    the `key` of one that waits takes its place. A batch that fails with a retryable error is tried again as
+    `retry` says; one that fails otherwise is halved until only the items at fault are left out, so a handler must
+    bear being given an item twice. `on_fail` hears of what is left out.
     """
 
     def __init__(
@@ -111,8 +118,11 @@ class BatchWorker(_Worker, Generic[T]):
         batch_size: int = 32,
         max_delay_s: float = 0.0,
         stop_deadline_s: float = 5.0,
+        retry: RetryPolicy | None = None,
         label: Callable[[T], str] = lambda _: "an item",
+        key: Callable[[T], Hashable] | None = None,
         on_drop: Callable[[], None] | None = None,
+        on_fail: Callable[[Sequence[T]], None] | None = None,
     ) -> None:
         if not 1 <= batch_size <= capacity:
             raise ValueError("batch_size must be between 1 and capacity")
@@ -122,17 +132,23 @@ class BatchWorker(_Worker, Generic[T]):
         self._capacity = capacity
         self._batch_size = batch_size
         self._max_delay_s = max_delay_s
+        self._retry = retry or RetryPolicy(retries=0)
         self._label = label
+        self._key = key or (lambda _: object())
         self._on_drop = on_drop
-        self._queue: deque[T] = deque()
+        self._on_fail = on_fail
+        self._queue: OrderedDict[Hashable, T] = OrderedDict()
         self._in_hand = 0
+        self._draining = 0
         self._arrived = anyio.Event()
+        self._progress = anyio.Event()
+        self._drops = _DropLog(name, clock)
         self.dropped_count = 0
         """Items refused because the queue was full or the worker was stopping."""
         self.failed_count = 0
-        """Items of batches whose handler failed."""
+        """Items whose handler failed for good."""
         self.handled_count = 0
-        """Items of batches whose handler succeeded."""
+        """Items whose handler succeeded."""
 
     @property
     def pending_count(self) -> int:
@@ -141,22 +157,36 @@ class BatchWorker(_Worker, Generic[T]):
 
     def submit(self, item: T) -> bool:
         """Queue the item and return at once; False when it was dropped. Call from the event loop's thread."""
-        if self._stopping or len(self._queue) >= self._capacity:
+        key = self._key(item)
+        if self._stopping or (len(self._queue) >= self._capacity and key not in self._queue):
             self.dropped_count += 1
-            _log.warning(
-                "background worker %s dropped %s (%d so far)",
-                self.name,
-                self._label(item),
-                self.dropped_count,
-            )
+            self._drops.warn(self._label(item), self.dropped_count)
             if self._on_drop is not None:
                 self._on_drop()
             return False
-        self._queue.append(item)
+        self._queue[key] = item
         self._arrived.set()
         if len(self._queue) >= self._batch_size:
             self._interrupt()
         return True
+
+    async def put(self, item: T) -> bool:
+        """Queue the item, waiting for room instead of dropping it; False when the worker is stopping."""
+        while len(self._queue) >= self._capacity and self._key(item) not in self._queue:
+            if self._stopping:
+                return False
+            await self._progress.wait()
+        return not self._stopping and self.submit(item)
+
+    async def drain(self) -> None:
+        """Wait until everything accepted so far, and what comes meanwhile, has been handled or has failed."""
+        self._draining += 1
+        try:
+            self._interrupt()
+            while self.pending_count and not self._ended.is_set():
+                await self._progress.wait()
+        finally:
+            self._draining -= 1
 
     async def stop(self, deadline_s: float) -> int:
         """Refuse new items, handle the queued ones for `deadline_s` seconds of real time, then give up.
@@ -166,6 +196,8 @@ class BatchWorker(_Worker, Generic[T]):
         self._stopping = True
         self._arrived.set()
         await self._finish(deadline_s)
+        self._step()
+        self._drops.flush()
         if self.pending_count:
             _log.warning("background worker %s stopped with %d items left", self.name, self.pending_count)
         return self.pending_count
@@ -175,24 +207,69 @@ class BatchWorker(_Worker, Generic[T]):
             await self._arrived.wait()
             if not self._queue:
                 return
-            if len(self._queue) < self._batch_size and self._max_delay_s > 0:
+            if len(self._queue) < self._batch_size and self._max_delay_s > 0 and not self._draining:
                 await self._rest(self._clock, self._max_delay_s)
-            batch = [self._queue.popleft() for _ in range(min(self._batch_size, len(self._queue)))]
+            batch = [self._queue.popitem(last=False)[1] for _ in range(min(self._batch_size, len(self._queue)))]
+            self._in_hand = len(batch)
+            self._step()
             await self._handle(batch)
+            # Not in a finally: a batch that was cancelled stays in hand and is counted as left.
+            self._in_hand = 0
+            self._step()
             if not self._queue and not self._stopping:
                 self._arrived = anyio.Event()
 
+    def _step(self) -> None:
+        """Wake those who wait for room or for the end."""
+        self._progress.set()
+        self._progress = anyio.Event()
+
     async def _handle(self, batch: list[T]) -> None:
-        self._in_hand = len(batch)
         try:
-            await self._handler(batch)
-        except Exception:  # noqa: BLE001 -- isolation: one bad batch must not end the worker for all that follow
+            await retry(lambda: self._handler(batch), policy=self._retry, clock=self._clock)
+        except Exception as error:  # noqa: BLE001 -- isolation: one bad batch must not end the worker for all that follow
+            if len(batch) > 1 and not (isinstance(error, LaminaError) and error.retryable):
+                middle = len(batch) // 2
+                await self._handle(batch[:middle])
+                await self._handle(batch[middle:])
+                return
             self.failed_count += len(batch)
             _log.exception("background worker %s failed on %d items", self.name, len(batch))
+            if self._on_fail is not None:
+                self._on_fail(batch)
         else:
             self.handled_count += len(batch)
-        # Not in a finally: a batch that was cancelled stays in hand and is counted as left.
-        self._in_hand = 0
+
+
+class _DropLog:
+    """Warns of drops by name, a few a minute; the ones in between are counted in the next warning."""
+
+    def __init__(self, name: str, clock: Clock) -> None:
+        self._name = name
+        self._clock = clock
+        self._since = 0.0
+        self._named = 0
+        self._unnamed = 0
+        self._total = 0
+
+    def warn(self, label: str, total: int) -> None:
+        """Name one drop, or count it when there were many lately."""
+        now = self._clock.monotonic()
+        self._total = total
+        if not self._named or now - self._since >= _DROP_WINDOW_S:
+            self.flush()
+            self._since, self._named = now, 0
+        if self._named < _DROPS_NAMED:
+            self._named += 1
+            _log.warning("background worker %s dropped %s (%d so far)", self._name, label, total)
+        else:
+            self._unnamed += 1
+
+    def flush(self) -> None:
+        """Say how many drops went unnamed."""
+        if self._unnamed:
+            _log.warning("background worker %s dropped %d more (%d so far)", self._name, self._unnamed, self._total)
+            self._unnamed = 0
 
 
 class Periodic(_Worker):
