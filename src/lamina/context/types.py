@@ -109,6 +109,8 @@ class ContextItem:
     location: str | None = None
     session_key: str | None = None
     at: datetime | None = None
+    suspicious: tuple[str, ...] = ()
+    """Why the text reads like instructions to the model, if it does; see `suspicion`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
