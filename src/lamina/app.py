@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import anyio
 
@@ -14,6 +14,7 @@ from lamina.config import LoadedSettings, Settings, load_settings
 from lamina.database.engine import Database
 from lamina.embedding.cached import CachedEmbedder
 from lamina.embedding.factory import create_embedder
+from lamina.embedding.query import QueryEmbedder
 from lamina.embedding.static import StaticEmbedder
 from lamina.embedding.types import Embedder
 from lamina.errors import ConfigurationError
@@ -21,6 +22,10 @@ from lamina.index.engine import SearchEngine
 from lamina.index.store import entry_counts
 from lamina.kernel.background import Periodic
 from lamina.kernel.clock import Clock, SystemClock
+from lamina.kernel.session_key import current_session_key
+from lamina.knowledge.audit import AuditLog
+from lamina.knowledge.reference import ReferenceService
+from lamina.knowledge.service import KnowledgeService
 from lamina.memory.hierarchy import Hierarchy
 from lamina.memory.retrying import RetryingProvider
 from lamina.memory.service import MemoryService
@@ -59,6 +64,9 @@ class App:
         self._environ = os.environ if environ is None else environ
         self._parts: Parts | None = None
         self._memory: MemoryService | None = None
+        self._knowledge: KnowledgeService | None = None
+        self._references: ReferenceService | None = None
+        self._audit: AuditLog | None = None
         self._hierarchy: Hierarchy | None = None
         self._sweeper: Periodic | None = None
         self._sweeping: asyncio.Task[None] | None = None
@@ -72,12 +80,13 @@ class App:
         embedder = self._given_embedder or await create_embedder(settings.embedding, environ=self._environ)
         database = Database(settings.database)
         engine = SearchEngine(settings.index, self.metrics)
+        # Looking a vector up in the store costs more than the shipped table does.
+        cache = CachedEmbedder(embedder, database, self.metrics, ask_store=not isinstance(embedder, StaticEmbedder))
         provider = SqlMemoryProvider(
             database=database,
             engine=engine,
             embedder=embedder,
-            # Looking a vector up in the store costs more than the shipped table does.
-            cache=CachedEmbedder(embedder, database, self.metrics, ask_store=not isinstance(embedder, StaticEmbedder)),
+            cache=cache,
             settings=settings.memory,
             clock=self._clock,
         )
@@ -96,9 +105,29 @@ class App:
             metrics=self.metrics,
             tenant=settings.memory.tenant,
         )
+        self._open_knowledge(self._parts, QueryEmbedder(cache=cache, model_id=provider.model.id))
         self.metrics.observe_storage(lambda: dict(database.read_now(lambda link: entry_counts(link, kind="memory"))))
         self._start_sweeping()
         return self
+
+    def _open_knowledge(self, parts: Parts, embedder: QueryEmbedder) -> None:
+        settings, tenant = self.settings.knowledge, self.settings.memory.tenant
+        self._audit = AuditLog(
+            parts.database, clock=self._clock, metrics=self.metrics, enabled=settings.enabled, tenant=tenant
+        )
+        ground: dict[str, Any] = {
+            "database": parts.database,
+            "engine": parts.engine,
+            "settings": settings,
+            "clock": self._clock,
+            "metrics": self.metrics,
+            "audit": self._audit,
+            "tenant": tenant,
+            "embedder": embedder,
+            "session": current_session_key,
+        }
+        self._knowledge = KnowledgeService(**ground)
+        self._references = ReferenceService(**ground)
 
     def _start_sweeping(self) -> None:
         interval = self.settings.memory.sweep_interval_s
@@ -116,6 +145,7 @@ class App:
         if self._parts is not None:
             await self._parts.provider.shutdown()
             self._parts = self._memory = self._hierarchy = None
+            self._knowledge = self._references = self._audit = None
             self.metrics.shutdown()
 
     async def __aenter__(self) -> Self:
@@ -135,6 +165,27 @@ class App:
         if self._memory is None:
             raise _not_open()
         return self._memory
+
+    @property
+    def knowledge(self) -> KnowledgeService:
+        """Versioned knowledge: save, get, history, search, list, delete, used. Off unless `knowledge.enabled`."""
+        if self._knowledge is None:
+            raise _not_open()
+        return self._knowledge
+
+    @property
+    def references(self) -> ReferenceService:
+        """External references: save, get, search, list, delete. Off unless `knowledge.enabled`."""
+        if self._references is None:
+            raise _not_open()
+        return self._references
+
+    @property
+    def audit(self) -> AuditLog:
+        """What was done, by whom, to what: record and list."""
+        if self._audit is None:
+            raise _not_open()
+        return self._audit
 
     @property
     def hierarchy(self) -> Hierarchy:

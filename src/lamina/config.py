@@ -26,6 +26,7 @@ from lamina.errors import ConfigurationError
 from lamina.index.settings import IndexSettings
 from lamina.kernel.retry import RetryPolicy
 from lamina.kernel.text import mask_secrets
+from lamina.knowledge.settings import KnowledgeSettings
 from lamina.memory.settings import MemorySettings
 from lamina.observability.settings import LoggingSettings
 
@@ -44,6 +45,7 @@ class Settings(BaseModel):
     index: IndexSettings = IndexSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
     memory: MemorySettings = MemorySettings()
+    knowledge: KnowledgeSettings = KnowledgeSettings()
     retry: RetryPolicy = RetryPolicy()
     logging: LoggingSettings = LoggingSettings()
 

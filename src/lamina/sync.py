@@ -18,6 +18,9 @@ from lamina.config import Settings
 from lamina.embedding.types import Embedder
 from lamina.errors import ConfigurationError
 from lamina.kernel.clock import Clock
+from lamina.knowledge.audit import AuditLog
+from lamina.knowledge.reference import ReferenceService
+from lamina.knowledge.service import KnowledgeService
 from lamina.memory.hierarchy import Hierarchy
 from lamina.memory.service import MemoryService
 from lamina.memory.types import IdentifierArguments
@@ -105,6 +108,55 @@ class SyncMemory(_Twin[MemoryService]):
         return SyncMemory(self._inner.scoped(**identifiers), self._loop)
 
 
+class SyncKnowledge(_Twin[KnowledgeService]):
+    """`app.knowledge`, blocking."""
+
+    save = _blocking(KnowledgeService.save)
+    get = _blocking(KnowledgeService.get)
+    history = _blocking(KnowledgeService.history)
+    delete = _blocking(KnowledgeService.delete)
+    list = _blocking(KnowledgeService.list)
+    search = _blocking(KnowledgeService.search)
+    used = _blocking(KnowledgeService.used)
+    boost = _blocking(KnowledgeService.boost)
+    decay = _blocking(KnowledgeService.decay)
+    saves_taken = _blocking(KnowledgeService.saves_taken)
+    reset_saves = _blocking(KnowledgeService.reset_saves)
+
+    def for_tenant(self, tenant: str) -> "SyncKnowledge":
+        """The same knowledge for another tenant."""
+        return SyncKnowledge(self._inner.for_tenant(tenant), self._loop)
+
+    def acting_as(self, actor: str) -> "SyncKnowledge":
+        """The same knowledge with another name in the audit log."""
+        return SyncKnowledge(self._inner.acting_as(actor), self._loop)
+
+
+class SyncReferences(_Twin[ReferenceService]):
+    """`app.references`, blocking."""
+
+    save = _blocking(ReferenceService.save)
+    get = _blocking(ReferenceService.get)
+    delete = _blocking(ReferenceService.delete)
+    list = _blocking(ReferenceService.list)
+    search = _blocking(ReferenceService.search)
+
+    def for_tenant(self, tenant: str) -> "SyncReferences":
+        """The same references for another tenant."""
+        return SyncReferences(self._inner.for_tenant(tenant), self._loop)
+
+    def acting_as(self, actor: str) -> "SyncReferences":
+        """The same references with another name in the audit log."""
+        return SyncReferences(self._inner.acting_as(actor), self._loop)
+
+
+class SyncAudit(_Twin[AuditLog]):
+    """`app.audit`, blocking."""
+
+    record = _blocking(AuditLog.record)
+    list = _blocking(AuditLog.list)
+
+
 class SyncHierarchy(_Twin[Hierarchy]):
     """`app.hierarchy`, blocking."""
 
@@ -126,6 +178,9 @@ class SyncApp:
             raise
         self.memory = SyncMemory(inner.memory, self._loop)
         self.hierarchy = SyncHierarchy(inner.hierarchy, self._loop)
+        self.knowledge = SyncKnowledge(inner.knowledge, self._loop)
+        self.references = SyncReferences(inner.references, self._loop)
+        self.audit = SyncAudit(inner.audit, self._loop)
 
     sweep = _blocking(asynchronous.App.sweep)
 

@@ -8,7 +8,8 @@ work that is no transaction and must give its slot back when it fails.
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, Self
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
@@ -38,6 +39,11 @@ class Slot:
     name: str
     holder: str = ""
     period: str = ""
+
+    @classmethod
+    def daily(cls, *, tenant: str, name: str, now: datetime, holder: str = "") -> Self:
+        """A slot that is counted anew each day, in UTC."""
+        return cls(tenant=tenant, name=name, holder=holder, period=now.astimezone(UTC).date().isoformat())
 
     @property
     def params(self) -> dict[str, str]:
@@ -82,10 +88,16 @@ def reserve_slot(link: Link, slot: Slot, *, most: int) -> int:
         return 0
     row = link.run(_RESERVE[link.name], {**slot.params, "most": most}).fetchone()
     if row is None:
-        whose = f" of {slot.holder}" if slot.holder else ""
+        when = f" of {slot.period}" if slot.period else ""
         raise RateLimitedError(
-            f"The limit {slot.name} = {most}{whose} is used up; raise it in the configuration (0 is unlimited).",
-            details={"limit": slot.name, "most": most, "holder": slot.holder, "period": slot.period},
+            f"The limit {slot.name} = {most}{when} is used up.",
+            details={
+                "limit": slot.name,
+                "most": most,
+                "holder": slot.holder,
+                "period": slot.period,
+                "next": f"Raise {slot.name} in the configuration (0 is unlimited), or free the slots.",
+            },
         )
     return int(row[0])
 

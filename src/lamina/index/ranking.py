@@ -86,9 +86,13 @@ class Signal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranked:
-    """The best entries, best first (ties: the higher entry first), and how many passed the threshold in all."""
+    """The best entries, best first (ties: the higher entry first), and how many passed the threshold in all.
+
+    `evidence` is what `scores` were made from; it still tells entries apart where the score has reached 1.
+    """
 
     entries: NDArray[np.int64]
+    evidence: Floats
     scores: Floats
     signals: list[Signal]
     total: int
@@ -123,7 +127,7 @@ def rank_evidence(evidence: Evidence, *, model: RankingModel, limit: int, thresh
     chosen, strength = chosen[order], strength[order]
     scores = np.maximum(relevance(strength), np.float32(min(threshold, 1.0)))
     signals = _signals(evidence, own, strength, chosen, scores, model)
-    return Ranked(entries=evidence.entries[chosen], scores=scores, signals=signals, total=count)
+    return Ranked(entries=evidence.entries[chosen], evidence=strength, scores=scores, signals=signals, total=count)
 
 
 def _own(evidence: Evidence, model: RankingModel) -> Floats:

@@ -68,7 +68,8 @@ class ScopeScan:
     ) -> Ranked:
         """Rank what was fed; the same arguments and the same result as `ScopeIndex.rank`."""
         if not self._chunks:
-            return Ranked(entries=np.zeros(0, np.int64), scores=np.zeros(0, np.float32), signals=[], total=0)
+            none = np.zeros(0, np.float32)
+            return Ranked(entries=np.zeros(0, np.int64), evidence=none, scores=none, signals=[], total=0)
         columns = [np.concatenate(parts) for parts in zip(*self._chunks, strict=True)]
         entries, counts, lengths, cosine, missing, keys, sequences, by_author, said_at, expires = columns
         _, inverse = np.unique(np.append(keys, 0), return_inverse=True)

@@ -1,0 +1,1 @@
+"""Knowledge: versioned entries, external references, and the audit log."""

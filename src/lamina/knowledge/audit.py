@@ -16,7 +16,7 @@ from lamina.database.engine import Database
 from lamina.database.link import Link, Prepared
 from lamina.database.schema import dump_json, from_micros, load_json, to_micros
 from lamina.errors import LaminaError
-from lamina.kernel.checks import check_limit
+from lamina.kernel.checks import check_limit, check_moment, check_name
 from lamina.kernel.clock import Clock
 from lamina.kernel.cursor import decode_cursor, encode_cursor, fingerprint
 from lamina.kernel.redact import redact, redact_value
@@ -38,8 +38,18 @@ _ADD = Prepared(sa.insert(audit_log).values({name: sa.bindparam(name) for name i
 class AuditLog:
     """The audit log of a store; implements `lamina.kernel.audit.AuditSink`."""
 
-    def __init__(self, database: Database, *, clock: Clock, metrics: Metrics, enabled: bool = True) -> None:
+    def __init__(
+        self,
+        database: Database,
+        *,
+        clock: Clock,
+        metrics: Metrics,
+        enabled: bool = True,
+        tenant: str = "default",
+    ) -> None:
+        """Write while `enabled`; `tenant` is whose rows a listing shows that names none."""
         self._database = database
+        self._tenant = tenant
         self._clock = clock
         self._metrics = metrics
         self._enabled = enabled
@@ -70,7 +80,7 @@ class AuditLog:
                 "details": dump_json(_plain(redact_value(dict(details or {})))),
             }
             await self._database.write(lambda link: link.run(_ADD, values))
-        except Exception as error:  # isolation: what is reported on must not fail because its report did
+        except Exception as error:  # noqa: BLE001 -- isolation: what is reported on must not fail because its report did
             self.failed_count += 1
             self._metrics.operation_failed("audit", error.code if isinstance(error, LaminaError) else LaminaError.code)
             _log.warning("an audit row for %s was lost (%d so far)", action, self.failed_count, exc_info=True)
@@ -78,31 +88,36 @@ class AuditLog:
     async def list(
         self,
         *,
-        tenant: str,
+        tenant: str | None = None,
         action: str | None = None,
         actor: str | None = None,
+        target: str | None = None,
         session_key: str | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
         limit: int = _DEFAULT_ROWS,
         cursor: str | None = None,
     ) -> AuditPage:
-        """One page of rows that match everything given, newest first; `until` is exclusive.
+        """One page of rows that match everything given, newest first; `since` is inclusive, `until` is not.
 
-        Raises InvalidInputError for a limit out of range and InvalidCursorError.
+        Raises InvalidInputError for a limit out of range or a time without a zone, and InvalidCursorError.
         """
-        size = check_limit(limit, most=_MOST_ROWS)
+        size = check_limit(limit, most=_MOST_ROWS, operation="audit_list")
+        since, until = (
+            check_moment(name, moment, operation="audit_list") for name, moment in (("since", since), ("until", until))
+        )
+        whose = self._tenant if tenant is None else check_name("tenant", tenant, operation="audit_list")
         columns = audit_log.c
-        exact = {"action": action, "actor": actor, "session_key": session_key}
-        wanted = [columns.tenant == tenant]
+        exact = {"action": action, "actor": actor, "target": target and redact(target), "session_key": session_key}
+        wanted = [columns.tenant == whose]
         wanted += [columns[name] == _storable(value) for name, value in exact.items() if value is not None]
         if since is not None:
             wanted.append(columns.at >= to_micros(since))
         if until is not None:
             wanted.append(columns.at < to_micros(until))
-        mark = fingerprint(["audit", tenant, exact, since and to_micros(since), until and to_micros(until)])
+        mark = fingerprint(["audit", whose, exact, since and to_micros(since), until and to_micros(until)])
         if cursor is not None:
-            wanted.append(columns.row < decode_cursor(cursor, mark, operation="list"))
+            wanted.append(columns.row < decode_cursor(cursor, mark, operation="audit_list"))
 
         def read(link: Link) -> list[Any]:
             chosen = sa.select(*(columns[name] for name in _COLUMNS)).where(*wanted)

@@ -1,6 +1,7 @@
 """How use and age shift what was found by its text. Pure.
 
-A result's score is its text relevance times two mild factors, never above 1:
+A result's evidence, from its words and its vector, is multiplied by two mild factors and then becomes a score
+within [0, 1] like every other search result (see `lamina.index.calibration`):
 
 - `1 + relevance_weight · log(relevance) / log(ceiling)`: 1 for an entry at its starting score of 1, 15 percent
   more at the ceiling, about 21 percent less at the floor of 0.1;
@@ -10,20 +11,39 @@ So they decide between entries that fit about equally well, and never lift one o
 """
 
 import math
-from datetime import datetime, timedelta
+from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
+from lamina.index.calibration import relevance as relevance_of
 from lamina.knowledge.settings import KnowledgeSettings
 
-_DAY = timedelta(days=1)
+Floats = NDArray[np.float32]
+
+_DAY_MICROS = 24 * 60 * 60 * 1_000_000
 
 
-def lifted(
-    score: float, *, relevance: float, updated_at: datetime, now: datetime, settings: KnowledgeSettings
-) -> float:
-    """The score of a result after use and age."""
-    ceiling = math.log(settings.relevance_ceiling)
-    bounded = min(max(relevance, settings.relevance_floor), settings.relevance_ceiling)
-    use = 1 + settings.relevance_weight * (math.log(bounded) / ceiling if ceiling else 0.0)
-    age = max(now - updated_at, timedelta(0)) / _DAY
-    recency = 1 + settings.recency_weight * 2 ** (-age / settings.recency_half_life_days)
-    return min(1.0, max(0.0, score * use) * recency)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lift:
+    """Results after use and age, and what each of both added to the score; `order` has the best first."""
+
+    order: NDArray[np.intp]
+    scores: Floats
+    use: Floats
+    recency: Floats
+
+
+def lifted(evidence: Floats, *, relevance: Floats, age_micros: NDArray[np.int64], settings: KnowledgeSettings) -> Lift:
+    """Results in text order, with their relevance scores and ages, as use and age have it.
+
+    The score of the text alone, `use` and `recency` add up to the score. Equal results stay in text order.
+    """
+    ceiling = math.log(settings.relevance_ceiling) or 1.0
+    bounded = np.clip(relevance, settings.relevance_floor, settings.relevance_ceiling)
+    used = evidence * (1 + np.float32(settings.relevance_weight / ceiling) * np.log(bounded))
+    np.maximum(used, 0, out=used)
+    half_lives = np.maximum(age_micros, 0) / (_DAY_MICROS * settings.recency_half_life_days)
+    aged = used * (1 + np.float32(settings.recency_weight) * np.exp2(-half_lives).astype(np.float32))
+    by_text, by_use, scores = relevance_of(evidence), relevance_of(used), relevance_of(aged)
+    return Lift(order=np.argsort(-aged, kind="stable"), scores=scores, use=by_use - by_text, recency=scores - by_use)

@@ -1,6 +1,6 @@
 """Reads of stored knowledge and references, each on one view of the store."""
 
-from dataclasses import asdict
+from dataclasses import fields
 from datetime import datetime
 from typing import Any
 
@@ -9,9 +9,10 @@ import sqlalchemy as sa
 from numpy.typing import NDArray
 
 from lamina.database.link import Link, Prepared, number_list
-from lamina.database.schema import from_micros
+from lamina.database.schema import to_micros
 from lamina.index.engine import Allowed, SearchEngine
 from lamina.index.query import Query
+from lamina.index.ranking import Signal
 from lamina.kernel.cursor import decode_cursor, encode_cursor, fingerprint
 from lamina.knowledge.ranking import lifted
 from lamina.knowledge.rows import (
@@ -41,6 +42,8 @@ from lamina.knowledge.types import (
 
 _POOL = 3
 """So many times the limit are ranked by their text before use and age choose among them."""
+
+_PARTS = tuple(field.name for field in fields(Signal))
 
 _GET = Prepared(
     sa.select(*ENTRY_COLUMNS).where(
@@ -109,19 +112,26 @@ def search_entries(
         return ()
     params = {"rows": number_list(ranked.entries.tolist(), link.name), "tenant": tenant}
     read = {row[0]: row for row in link.run(_BY_ROWS[link.name], params).fetchall()}
-    scored = [
-        (
-            lifted(score, relevance=row[9], updated_at=from_micros(row[12]), now=now, settings=settings),
-            place,
-            row,
-        )
-        for place, (entry, score) in enumerate(zip(ranked.entries.tolist(), ranked.scores.tolist(), strict=True))
-        if (row := read.get(entry)) is not None  # on PostgreSQL an entry can go between ranking and reading
-    ]
-    best = sorted(scored, key=lambda item: (-item[0], item[1]))[:limit]
+    # On PostgreSQL an entry can go between ranking and reading.
+    places = [place for place, entry in enumerate(ranked.entries.tolist()) if entry in read]
+    rows = [read[entry] for entry in ranked.entries[places].tolist()]
+    lift = lifted(
+        ranked.evidence[places],
+        relevance=np.array([row[9] for row in rows], np.float32),
+        age_micros=to_micros(now) - np.array([row[12] for row in rows], np.int64),
+        settings=settings,
+    )
     return tuple(
-        KnowledgeHit(entry=entry_from_row(row), score=score, signals=asdict(ranked.signals[place]))
-        for score, place, row in best
+        KnowledgeHit(
+            entry=entry_from_row(rows[at]),
+            score=float(lift.scores[at]),
+            explain={
+                **_parts(ranked.signals[places[at]]),
+                "use": float(lift.use[at]),
+                "recency": float(lift.recency[at]),
+            },
+        )
+        for at in lift.order[:limit].tolist()
     )
 
 
@@ -154,10 +164,14 @@ def search_references(
     params = {"rows": number_list(ranked.entries.tolist(), link.name), "tenant": tenant}
     read = {row[0]: row for row in link.run(_REFERENCES_BY_ROWS[link.name], params).fetchall()}
     return tuple(
-        ReferenceHit(reference=reference_from_row(read[entry]), score=score, signals=asdict(signal))
+        ReferenceHit(reference=reference_from_row(read[entry]), score=score, explain=_parts(signal))
         for entry, score, signal in zip(ranked.entries.tolist(), ranked.scores.tolist(), ranked.signals, strict=True)
         if entry in read
     )
+
+
+def _parts(signal: Signal) -> dict[str, float]:
+    return {name: getattr(signal, name) for name in _PARTS}
 
 
 def _rows_where(table: sa.Table, tenant: str, condition: sa.ColumnElement[bool]) -> Allowed:

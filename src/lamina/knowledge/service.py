@@ -4,35 +4,18 @@ While `knowledge.enabled` is off, nothing is kept and nothing is found: searches
 counted, and what asks for one entry or wants to change one is told how to switch it on.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from lamina.database.engine import Database
 from lamina.database.slots import Slot, reset_slots, taken_slots
 from lamina.embedding.cached import Vector
-from lamina.embedding.job import EmbeddingJob, EmbeddingSink
-from lamina.embedding.query import QueryEmbedder
-from lamina.errors import ConfigurationError, KnowledgeNotFoundError, LaminaError, RateLimitedError
-from lamina.index.engine import SearchEngine
-from lamina.index.query import prepare_query
-from lamina.index.store import indexable
-from lamina.kernel.audit import AuditSink
-from lamina.kernel.checks import (
-    check_choice,
-    check_limit,
-    check_name,
-    check_query,
-    check_share,
-    check_tags,
-    check_text,
-)
-from lamina.kernel.clock import Clock
+from lamina.errors import KnowledgeNotFoundError, RateLimitedError
+from lamina.kernel.checks import check_choice, check_name, check_number, check_share, check_tags, check_text
 from lamina.kernel.saved import SavedListener, SavedText
+from lamina.knowledge.named import NamedTextService
 from lamina.knowledge.reading import get_entry, get_versions, list_entries, search_entries
 from lamina.knowledge.rows import knowledge_scope, searched_text
-from lamina.knowledge.settings import KnowledgeSettings
 from lamina.knowledge.types import (
     Category,
     KnowledgeEntry,
@@ -51,7 +34,6 @@ from lamina.knowledge.writing import (
     save_entry,
     shift_relevance,
 )
-from lamina.observability.metrics import Metrics
 
 SAVE_LIMIT: Final = "knowledge.max_saves_per_session"
 _LONGEST_SOURCE = 2048
@@ -59,28 +41,11 @@ _ATTEMPTS = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KnowledgeService:
+class KnowledgeService(NamedTextService):
     """What one tenant knows."""
 
-    database: Database
-    engine: SearchEngine
-    settings: KnowledgeSettings
-    clock: Clock
-    metrics: Metrics
-    audit: AuditSink
-    tenant: str
-    embedder: QueryEmbedder | None = None
-    """Without one, questions are matched by their words alone."""
-    embeddings: EmbeddingSink | None = None
-    """Where saved texts wait for their vectors."""
     on_saved: SavedListener | None = None
-    session: Callable[[], str | None] = lambda: None
-    """The session of the current request, for calls that name none."""
-    actor: str = "agent"
-
-    def for_tenant(self, tenant: str) -> "KnowledgeService":
-        """The same knowledge service for another tenant."""
-        return replace(self, tenant=tenant)
+    """Told of every text that was stored."""
 
     async def save(
         self,
@@ -95,14 +60,16 @@ class KnowledgeService:
     ) -> SaveResult:
         """Know this under the key: a first version, or a further one when content or category differ.
 
-        The same content makes no version; tags and source that are given replace the old ones on it. A new key takes
-        one of the session's slots. Raises InvalidInputError (unknown category or origin included),
-        ContentTooLongError, RateLimitedError that names the limit, ConfigurationError while knowledge is off.
+        The same content makes no version; tags and source that are given replace the old ones on it. Secrets in the
+        text are hidden before it is stored. A new key takes one of the session's slots. Raises InvalidInputError
+        (unknown category or origin included), ContentTooLongError, RateLimitedError that names the limit,
+        ConfigurationError while knowledge is off.
         """
-        session = session_key or self.session()
         with self._verb("knowledge_save"):
             self._require_enabled()
-            request = self._request(key, content, category, tags, source, origin, session)
+            session = self._session(session_key)
+            text = check_text("content", content, longest=self.settings.max_content_length)
+            request = await self._request(key, text, category, tags, source, origin, session)
             try:
                 saved = await self._save(request)
             except RateLimitedError as error:
@@ -110,10 +77,9 @@ class KnowledgeService:
                 raise
         if saved.outcome in ("created", "changed"):
             self._announce(saved, session)
-        if saved.outcome != "unchanged":
-            details = {"outcome": saved.outcome, "version": saved.entry.version, "category": saved.entry.category.value}
-            await self._record("knowledge_save", request.key, details, session)
-        return SaveResult(entry=saved.entry, outcome=saved.outcome)
+        result = SaveResult(entry=saved.entry, outcome=saved.outcome, redacted=request.content != text)
+        await self._record("knowledge_save", request.key, _save_details(result), session)
+        return result
 
     async def get(self, key: str) -> KnowledgeEntry:
         """The latest version. Raises KnowledgeNotFoundError."""
@@ -121,7 +87,7 @@ class KnowledgeService:
             name = self._known_name(key)
             entry = await self.database.read(lambda link: get_entry(link, self.tenant, name))
             if entry is None:
-                raise _not_found(key)
+                raise _not_found(name)
             return entry
 
     async def history(self, key: str) -> tuple[KnowledgeVersion, ...]:
@@ -130,16 +96,17 @@ class KnowledgeService:
             name = self._known_name(key)
             versions = await self.database.read(lambda link: get_versions(link, self.tenant, name))
             if not versions:
-                raise _not_found(key)
+                raise _not_found(name)
             return versions
 
     async def delete(self, key: str, *, session_key: str | None = None) -> None:
         """Forget a key with all its versions and index rows. Raises KnowledgeNotFoundError."""
         with self._verb("knowledge_delete"):
             name = self._known_name(key)
+            session = self._session(session_key)
             if not await self.database.write(lambda link: delete_entry(link, self.tenant, name)):
-                raise _not_found(key)
-        await self._record("knowledge_delete", name, {}, session_key or self.session())
+                raise _not_found(name)
+        await self._record("knowledge_delete", name, {}, session)
 
     async def list(
         self, *, category: Category | str | None = None, limit: int | None = None, cursor: str | None = None
@@ -170,13 +137,13 @@ class KnowledgeService:
         """
         settings = self.settings
         with self._verb("knowledge_search"):
-            text = check_query(query, longest=settings.max_query_length)
+            text = self._checked_query(query)
             chosen = None if category is None else check_choice("category", category, Category)
             size = self._limit(limit, settings.search_limit)
             least = settings.threshold if threshold is None else check_share("threshold", threshold)
             if not settings.enabled:
                 return ()
-            prepared = prepare_query(text, await self._vector(text) if vector is None else vector)
+            prepared = await self._query(text, vector, "knowledge_search")
             now = self.clock.now()
             return await self.database.read(
                 lambda link: search_entries(
@@ -203,51 +170,62 @@ class KnowledgeService:
 
     async def boost(self, key: str, delta: float) -> KnowledgeEntry:
         """Raise (or, below 0, lower) the relevance of one key, within bounds. Raises KnowledgeNotFoundError."""
+        most = self.settings.relevance_ceiling
         with self._verb("knowledge_boost"):
             name = self._known_name(key)
+            step = check_number("delta", delta, least=-most, most=most)
             moved = await self.database.write(
-                lambda link: shift_relevance(link, self.tenant, delta, self.settings, keys=[name])
+                lambda link: shift_relevance(link, self.tenant, step, self.settings, keys=[name])
             )
             if not moved:
-                raise _not_found(key)
+                raise _not_found(name)
         return await self.get(name)
 
     async def decay(self, delta: float) -> int:
         """Lower the relevance of every key, never below the floor; how many keys there are."""
-        self._require_enabled()
         with self._verb("knowledge_decay"):
-            return await self.database.write(lambda link: shift_relevance(link, self.tenant, -delta, self.settings))
+            self._require_enabled()
+            step = check_number("delta", delta, least=0, most=self.settings.relevance_ceiling)
+            return await self.database.write(lambda link: shift_relevance(link, self.tenant, -step, self.settings))
 
     async def saves_taken(self, session_key: str) -> int:
         """How many of the session's slots for new keys are taken."""
-        return await self.database.read(lambda link: taken_slots(link, self._slot(session_key)))
+        slot = self._slot(session_key)
+        return await self.database.read(lambda link: taken_slots(link, slot))
 
     async def reset_saves(self, session_key: str) -> None:
         """Free every slot of a session."""
-        await self.database.write(lambda link: reset_slots(link, self._slot(session_key)))
+        slot = self._slot(session_key)
+        await self.database.write(lambda link: reset_slots(link, slot))
 
-    def _request(
+    async def _request(
         self,
         key: str,
-        content: str,
+        text: str,
         category: Category | str,
         tags: Sequence[str] | None,
         source: str | None,
         origin: Origin | str,
         session: str | None,
     ) -> SaveRequest:
-        name = check_name("key", key)
-        text = check_text("content", content, longest=self.settings.max_content_length)
+        name = self._new_name("key", key)
+        chosen = check_choice("category", category, Category)
+        speaker = check_choice("origin", origin, Origin)
+        labels = None if tags is None else check_tags([*map(self._hide, check_tags(tags))])
+        came_from = None if source is None else self._hide(check_text("source", source, longest=_LONGEST_SOURCE))
+        safe = await self._hide_long(text)
+        terms, model_id = await self._indexable(searched_text(name, safe), "knowledge_save")
         return SaveRequest(
             tenant=self.tenant,
             key=name,
-            category=check_choice("category", category, Category),
-            content=text,
-            tags=None if tags is None else check_tags(tags),
-            source=None if source is None else check_text("source", source, longest=_LONGEST_SOURCE),
-            origin=check_choice("origin", origin, Origin),
+            category=chosen,
+            content=safe,
+            tags=labels,
+            source=came_from,
+            origin=speaker,
             now=self.clock.now(),
-            indexable=indexable(searched_text(name, text), None),
+            indexable=terms,
+            model_id=model_id,
             # A save outside of every session, such as a person's at a terminal, has no session to limit.
             slot=None if session is None else self._slot(session),
             most=self.settings.max_saves_per_session,
@@ -262,66 +240,31 @@ class KnowledgeService:
         return await self.database.write(lambda link: save_entry(link, request))
 
     def _announce(self, saved: Saved, session: str | None) -> None:
-        text = searched_text(saved.entry.key, saved.entry.content)
-        if self.embeddings is not None:
-            self.embeddings.submit(EmbeddingJob(scope_key=knowledge_scope(self.tenant), entry=saved.row, text=text))
+        entry = saved.entry
+        self._queue(knowledge_scope(self.tenant), saved.row, searched_text(entry.key, entry.content))
         if self.on_saved is not None:
             event = SavedText(
                 tenant=self.tenant,
                 kind="knowledge",
-                key=saved.entry.key,
-                text=saved.entry.content,
+                key=entry.key,
+                text=entry.content,
                 created=saved.outcome == "created",
                 session_key=session,
             )
             self.on_saved(event)
 
-    async def _vector(self, text: str) -> Vector | None:
-        if self.embedder is None:
-            return None
-        try:
-            return await self.embedder.embed(text, tenant=self.tenant)
-        except LaminaError as error:  # words still find most of it
-            self.metrics.operation_failed("knowledge_search", error.code)
-            return None
-
-    async def _record(self, action: str, target: str, details: dict[str, object], session: str | None) -> None:
-        await self.audit.record(
-            tenant=self.tenant, action=action, actor=self.actor, target=target, details=details, session_key=session
-        )
-
     def _slot(self, session: str) -> Slot:
-        return Slot(tenant=self.tenant, name=SAVE_LIMIT, holder=check_name("session_key", session, longest=1024))
-
-    def _limit(self, given: int | None, default: int) -> int:
-        return check_limit(default if given is None else given, most=self.settings.max_limit)
+        return Slot(tenant=self.tenant, name=SAVE_LIMIT, holder=self._session(session) or "")
 
     def _known_name(self, key: str) -> str:
         self._require_enabled()
         return check_name("key", key)
 
-    def _require_enabled(self) -> None:
-        if not self.settings.enabled:
-            raise switched_off()
 
-    @contextmanager
-    def _verb(self, operation: str) -> Iterator[None]:
-        """Measure a verb, and name it in the errors that leave it."""
-        with self.metrics.measure(operation):
-            try:
-                yield
-            except LaminaError as error:
-                error.operation = error.operation or operation
-                raise
-
-
-def switched_off() -> ConfigurationError:
-    """What asks for knowledge while it is off is told how to switch it on."""
-    return ConfigurationError(
-        "Knowledge is switched off; set `knowledge.enabled = true` (in lamina.toml, as "
-        "LAMINA_KNOWLEDGE__ENABLED=true, or with knowledge={'enabled': True}).",
-        details={"setting": "knowledge.enabled"},
-    )
+def _save_details(result: SaveResult) -> dict[str, object]:
+    entry = result.entry
+    details: dict[str, object] = {"outcome": result.outcome, "version": entry.version, "category": entry.category.value}
+    return {**details, "redacted": True} if result.redacted else details
 
 
 def _not_found(key: str) -> KnowledgeNotFoundError:

@@ -9,6 +9,8 @@ class KnowledgeSettings:
 
     enabled: bool = False
     """Keep, find and inject knowledge; off by default."""
+    hide_secrets: bool = True
+    """Hide passwords, tokens and keys in what is saved; e-mail addresses stay."""
     max_saves_per_session: int = 20
     """New keys a session may save; 0 is unlimited."""
     max_learnings_per_session: int = 10

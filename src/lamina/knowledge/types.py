@@ -80,6 +80,8 @@ class SaveResult:
 
     entry: KnowledgeEntry
     outcome: Outcome
+    redacted: bool = False
+    """Whether a secret in the content was hidden before it was stored."""
 
     @property
     def created(self) -> bool:
@@ -94,11 +96,26 @@ class SaveResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnowledgeHit:
-    """An entry that was found. `score` is within [0, 1]; `signals` are the parts of its text relevance."""
+    """An entry that was found. `score` is within [0, 1]; `explain` holds the parts that add up to it."""
 
     entry: KnowledgeEntry
     score: float
-    signals: Mapping[str, float]
+    explain: Mapping[str, float]
+
+    @property
+    def key(self) -> str:
+        """The key of the entry."""
+        return self.entry.key
+
+    @property
+    def category(self) -> Category:
+        """What the entry is."""
+        return self.entry.category
+
+    @property
+    def content(self) -> str:
+        """The text of the entry's latest version."""
+        return self.entry.content
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,11 +143,16 @@ class Reference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReferenceHit:
-    """A reference that was found. `score` is within [0, 1]."""
+    """A reference that was found. `score` is within [0, 1]; `explain` holds the parts that add up to it."""
 
     reference: Reference
     score: float
-    signals: Mapping[str, float]
+    explain: Mapping[str, float]
+
+    @property
+    def name(self) -> str:
+        """The name of the reference."""
+        return self.reference.name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from lamina.database.schema import to_micros
 from lamina.database.slots import Slot, reserve_slot
 from lamina.errors import ProviderError
 from lamina.index.late import put_terms
-from lamina.index.store import Indexable, bury, forget, touch
+from lamina.index.store import Indexable, Place, bury, forget, touch
 from lamina.knowledge.rows import ENTRY_COLUMNS, entry_from_row, entry_values, knowledge_scope
 from lamina.knowledge.settings import KnowledgeSettings
 from lamina.knowledge.statements import find_to_change, insert_unless_taken, update_row
@@ -34,6 +34,8 @@ class SaveRequest:
     origin: Origin
     now: datetime
     indexable: Indexable
+    model_id: int | None
+    """Where the vector in `indexable` comes from; None when it follows later."""
     slot: Slot | None
     most: int
 
@@ -88,7 +90,7 @@ def save_entry(link: Link, request: SaveRequest) -> Saved:
     )
     place = touch(link, knowledge_scope(request.tenant), added=0)
     bury(link, scope_id=place.scope_id, rows=[(found[0], found[1])])
-    put_terms(link, place, tenant=request.tenant, rows=[(found[0], request.indexable)])
+    _index(link, place, found[0], request)
     _update(link, found[0], place.version, request.tenant, new)
     _keep_version(link, request.tenant, found[0], new)
     return Saved(row=found[0], entry=new, outcome="changed")
@@ -116,9 +118,13 @@ def _create(link: Link, request: SaveRequest) -> Saved:
     inserted = link.run(_INSERT[link.name], values).fetchone()
     if inserted is None:
         raise KeyTakenError
-    put_terms(link, place, tenant=request.tenant, rows=[(inserted[0], request.indexable)])
+    _index(link, place, inserted[0], request)
     _keep_version(link, request.tenant, inserted[0], entry)
     return Saved(row=inserted[0], entry=entry, outcome="created")
+
+
+def _index(link: Link, place: Place, row: int, request: SaveRequest) -> None:
+    put_terms(link, place, tenant=request.tenant, rows=[(row, request.indexable)], model_id=request.model_id)
 
 
 def _annotate(link: Link, row: int, indexed: int, old: KnowledgeEntry, request: SaveRequest) -> Saved:
