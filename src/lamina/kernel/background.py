@@ -13,7 +13,13 @@ from typing import Generic, Self, TypeVar
 import anyio
 from anyio.abc import TaskGroup
 
-from lamina.errors import LaminaError
+from lamina.errors import (
+    ConfigurationError,
+    OperationTimeoutError,
+    ProviderError,
+    RateLimitedError,
+    UnauthorizedError,
+)
 from lamina.kernel.clock import Clock
 from lamina.kernel.retry import RetryPolicy, retry
 
@@ -21,6 +27,14 @@ T = TypeVar("T")
 _log = logging.getLogger("lamina.background")
 _DROP_WINDOW_S = 60.0
 _DROPS_NAMED = 10
+_NEVER_AGAIN = RetryPolicy(retries=0)
+_NO_ITEMS_FAULT = (
+    ConfigurationError,
+    OperationTimeoutError,
+    ProviderError,
+    RateLimitedError,
+    UnauthorizedError,
+)
 
 
 class _Worker:
@@ -104,8 +118,8 @@ class BatchWorker(_Worker, Generic[T]):
     A batch is handed over when it is full or when its first item has waited `max_delay_s`. A full queue drops
     the new item; `label` names the item in the log, and `on_drop` hears of every drop, for a metric. An item with
     the `key` of one that waits takes its place. A batch that fails with a retryable error is tried again as
-    `retry` says; one that fails otherwise is halved until only the items at fault are left out, so a handler must
-    bear being given an item twice. `on_fail` hears of what is left out.
+    `retry` says; where an item may be at fault, the batch is then halved until only the bad items are left out, so
+    a handler must bear being given an item twice. `on_fail` hears of what is left out.
     """
 
     def __init__(
@@ -132,7 +146,7 @@ class BatchWorker(_Worker, Generic[T]):
         self._capacity = capacity
         self._batch_size = batch_size
         self._max_delay_s = max_delay_s
-        self._retry = retry or RetryPolicy(retries=0)
+        self._retry = retry or _NEVER_AGAIN
         self._label = label
         self._key = key or (lambda _: object())
         self._on_drop = on_drop
@@ -224,14 +238,15 @@ class BatchWorker(_Worker, Generic[T]):
         self._progress.set()
         self._progress = anyio.Event()
 
-    async def _handle(self, batch: list[T]) -> None:
+    async def _handle(self, batch: list[T], *, again: bool = True) -> None:
+        policy = self._retry if again else _NEVER_AGAIN
         try:
-            await retry(lambda: self._handler(batch), policy=self._retry, clock=self._clock)
+            await retry(lambda: self._handler(batch), policy=policy, clock=self._clock)
         except Exception as error:  # noqa: BLE001 -- isolation: one bad batch must not end the worker for all that follow
-            if len(batch) > 1 and not (isinstance(error, LaminaError) and error.retryable):
+            if len(batch) > 1 and not isinstance(error, _NO_ITEMS_FAULT):
                 middle = len(batch) // 2
-                await self._handle(batch[:middle])
-                await self._handle(batch[middle:])
+                await self._handle(batch[:middle], again=False)
+                await self._handle(batch[middle:], again=False)
                 return
             self.failed_count += len(batch)
             _log.exception("background worker %s failed on %d items", self.name, len(batch))
