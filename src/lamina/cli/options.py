@@ -35,8 +35,8 @@ def moment_option(name: str, help: str) -> Any:
     return typer.Option(name, metavar="TIME", help=help, show_default=False)
 
 
-def moment(text: str | None, option: str, *, now: datetime) -> datetime | None:
-    """A moment from ISO 8601 text (without a zone: local time) or a span from `now` such as 12h or 30d.
+def moment(text: str | None, option: str, *, now: datetime, past: bool = False) -> datetime | None:
+    """A moment from ISO 8601 text (without a zone: local time) or a span such as 12h or 30d from `now`, or before it.
 
     Raises InvalidInputError for anything else.
     """
@@ -45,7 +45,8 @@ def moment(text: str | None, option: str, *, now: datetime) -> datetime | None:
     span = _SPAN.fullmatch(text.strip())
     try:
         if span:
-            return now + timedelta(**{_UNITS[span[2]]: int(span[1])})
+            length = timedelta(**{_UNITS[span[2]]: int(span[1])})
+            return now - length if past else now + length
         return datetime.fromisoformat(text.strip()).astimezone(UTC)
     except (ValueError, OverflowError):
         raise InvalidInputError(

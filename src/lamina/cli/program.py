@@ -2,7 +2,7 @@
 
 import typer
 
-from lamina.cli import demo, entries, evaluation, files, search
+from lamina.cli import audit, demo, entries, evaluation, files, knowledge, reference, search
 from lamina.cli.command import shared_options
 
 program = typer.Typer(
@@ -25,6 +25,8 @@ program.callback()(shared_options)
 
 for group in (entries.commands, search.commands, files.commands, demo.commands, evaluation.commands):
     program.add_typer(group)
+for group in (knowledge.commands, reference.commands, audit.commands):
+    program.add_typer(group, rich_help_panel="Knowledge")
 
 
 def main() -> None:

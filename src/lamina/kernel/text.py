@@ -3,6 +3,7 @@
 import hashlib
 import re
 import unicodedata
+from datetime import UTC, datetime
 
 _URL_PASSWORD = re.compile(r"([a-z][a-z0-9+.-]*://[^:/?#@\s]*):\S*@", re.IGNORECASE)
 _URL_SECRET = re.compile(r"([?&][^=&\s]*(?:password|passwd|secret|token|key)[^=&\s]*=)[^&\s]*", re.IGNORECASE)
@@ -33,3 +34,8 @@ def normalise(text: str) -> str:
 def mask_secrets(text: str) -> str:
     """The text with passwords and keys inside addresses replaced by `***`, for messages and tables."""
     return _URL_SECRET.sub(r"\1***", _URL_PASSWORD.sub(r"\1:***@", text))
+
+
+def moment_text(moment: datetime) -> str:
+    """A moment as text: ISO 8601 in UTC with every microsecond."""
+    return moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")

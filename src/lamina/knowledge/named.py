@@ -136,10 +136,8 @@ class NamedTextService:
 
 def switched_off() -> ConfigurationError:
     """What asks for knowledge while it is off is told how to switch it on."""
-    how = (
-        "Set `knowledge.enabled = true` in lamina.toml, LAMINA_KNOWLEDGE__ENABLED=true in the environment, "
-        "or open with knowledge={'enabled': True}."
-    )
     return ConfigurationError(
-        f"Knowledge is switched off. {how}", details={"setting": "knowledge.enabled", "next": how}
+        "Knowledge is switched off: set `knowledge.enabled = true` in lamina.toml, LAMINA_KNOWLEDGE__ENABLED=true in "
+        "the environment, or open with knowledge={'enabled': True}.",
+        details={"setting": "knowledge.enabled", "next": "Switch it on, then run the command again."},
     )

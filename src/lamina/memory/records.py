@@ -1,8 +1,9 @@
 """Memories as plain JSON objects, exact in both directions. Not for storage: rows have a form of their own."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 
+from lamina.kernel.text import moment_text
 from lamina.memory.types import JsonValue, MemoryEntry, Revision, Source
 
 Record = dict[str, object]
@@ -35,11 +36,6 @@ def revision_record(revision: Revision) -> Record:
         "expires_at": _optional(revision.expires_at),
         "changed_at": moment_text(revision.changed_at),
     }
-
-
-def moment_text(moment: datetime) -> str:
-    """A moment as text: ISO 8601 in UTC with every microsecond."""
-    return moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def _source_record(source: Source) -> Record:
