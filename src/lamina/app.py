@@ -26,6 +26,9 @@ from lamina.kernel.session_key import current_session_key
 from lamina.knowledge.audit import AuditLog
 from lamina.knowledge.reference import ReferenceService
 from lamina.knowledge.service import KnowledgeService
+from lamina.learning.engine import LearningEngine
+from lamina.learning.saving import LearningSaver
+from lamina.learning.service import LearningService
 from lamina.memory.hierarchy import Hierarchy
 from lamina.memory.retrying import RetryingProvider
 from lamina.memory.service import MemoryService
@@ -67,6 +70,7 @@ class App:
         self._knowledge: KnowledgeService | None = None
         self._references: ReferenceService | None = None
         self._audit: AuditLog | None = None
+        self._learning: LearningService | None = None
         self._hierarchy: Hierarchy | None = None
         self._sweeper: Periodic | None = None
         self._sweeping: asyncio.Task[None] | None = None
@@ -128,6 +132,22 @@ class App:
         }
         self._knowledge = KnowledgeService(**ground)
         self._references = ReferenceService(**ground)
+        self._learning = self._open_learning(parts, ground)
+
+    def _open_learning(self, parts: Parts, ground: Mapping[str, Any]) -> LearningService:
+        rules, audit = self.settings.learning, ground["audit"]
+        saver = LearningSaver(database=parts.database, metrics=self.metrics, audit=audit, embedder=ground["embedder"])
+        watcher = LearningEngine(
+            database=parts.database,
+            settings=rules,
+            knowledge=self.settings.knowledge,
+            clock=self._clock,
+            metrics=self.metrics,
+            audit=audit,
+            saver=saver,
+        )
+        watcher.open()
+        return LearningService(**ground, rules=rules, watcher=watcher, saver=saver)
 
     def _start_sweeping(self) -> None:
         interval = self.settings.memory.sweep_interval_s
@@ -142,6 +162,9 @@ class App:
             await self._sweeper.stop(_STOP_S)
             await self._sweeping
             self._sweeper = self._sweeping = None
+        if self._learning is not None:
+            await self._learning.watcher.close(_STOP_S)
+            self._learning = None
         if self._parts is not None:
             await self._parts.provider.shutdown()
             self._parts = self._memory = self._hierarchy = None
@@ -179,6 +202,13 @@ class App:
         if self._references is None:
             raise _not_open()
         return self._references
+
+    @property
+    def learning(self) -> LearningService:
+        """Learning from tools: wrap, save, correct, fix_for, search, list, clean_up. Off unless `knowledge.enabled`."""
+        if self._learning is None:
+            raise _not_open()
+        return self._learning
 
     @property
     def audit(self) -> AuditLog:

@@ -27,6 +27,7 @@ from lamina.index.settings import IndexSettings
 from lamina.kernel.retry import RetryPolicy
 from lamina.kernel.text import mask_secrets
 from lamina.knowledge.settings import KnowledgeSettings
+from lamina.learning.settings import LearningSettings
 from lamina.memory.settings import MemorySettings
 from lamina.observability.settings import LoggingSettings
 
@@ -46,6 +47,7 @@ class Settings(BaseModel):
     embedding: EmbeddingSettings = EmbeddingSettings()
     memory: MemorySettings = MemorySettings()
     knowledge: KnowledgeSettings = KnowledgeSettings()
+    learning: LearningSettings = LearningSettings()
     retry: RetryPolicy = RetryPolicy()
     logging: LoggingSettings = LoggingSettings()
 

@@ -11,6 +11,7 @@
     ├── MemoryNotFoundError         MEMORY_NOT_FOUND      nothing to update within the caller's reach
     ├── KnowledgeNotFoundError      KNOWLEDGE_NOT_FOUND   no knowledge under this key
     ├── ReferenceNotFoundError      REFERENCE_NOT_FOUND   no external reference of this name
+    ├── LearningNotFoundError       LEARNING_NOT_FOUND    no learning has this id
     ├── UnauthorizedError           UNAUTHORIZED          the provider refused the credentials
     ├── ConfigurationError          CONFIGURATION_ERROR   the message says what to change, or which command to run
     ├── ProviderError               PROVIDER_ERROR        retryable: the store failed (locked, full, gone)
@@ -122,6 +123,12 @@ class ReferenceNotFoundError(LaminaError):
     """There is no external reference of this name."""
 
     code = "REFERENCE_NOT_FOUND"
+
+
+class LearningNotFoundError(LaminaError):
+    """There is no learning with this id."""
+
+    code = "LEARNING_NOT_FOUND"
 
 
 class UnauthorizedError(LaminaError):

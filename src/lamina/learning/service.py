@@ -1,0 +1,313 @@
+"""The verbs of learning: what agents, doors and other rooms call.
+
+While `knowledge.enabled` is off, nothing is learned and nothing is found: `wrap` hands back the tool itself, searches
+and listings are empty, and what asks for one learning or wants to change one is told how to switch it on.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeVar
+
+from lamina.database.slots import reset_slots, taken_slots
+from lamina.embedding.cached import Vector
+from lamina.errors import InvalidInputError, LearningNotFoundError
+from lamina.kernel.checks import check_limit, check_name, check_query, check_share
+from lamina.knowledge.types import Origin
+from lamina.learning.checked import CheckedLearning, said
+from lamina.learning.engine import LearningEngine
+from lamina.learning.pattern import extract_pattern
+from lamina.learning.proxy import name_of, watch_of, wrap
+from lamina.learning.reading import Search, get_learning, known_learning, list_learnings, search_learnings, statistics
+from lamina.learning.rows import identity_of, learning_from_row
+from lamina.learning.saving import LearningSaver, slot_of
+from lamina.learning.selection import Selection
+from lamina.learning.types import (
+    CleanUpResult,
+    EngineCounters,
+    Learning,
+    LearningCategory,
+    LearningHit,
+    LearningPage,
+    LearningStatistics,
+    SaveLearningResult,
+)
+from lamina.learning.wrapper import Watch
+from lamina.learning.writing import change, choose, count_outcomes, remove
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearningService(CheckedLearning):
+    """What one tenant has learned. `settings` are those of knowledge, `rules` those of learning."""
+
+    watcher: LearningEngine
+    saver: LearningSaver
+
+    def wrap(self, tool: T, *, name: str | None = None) -> T:
+        """The tool, watched: same name, signature, schema, results and exceptions; its errors are learned from.
+
+        A tool is a function (sync, async, a generator), another callable, an object or class with `run`, `execute` or
+        the like. Raises InvalidInputError for anything else.
+        """
+        known = watch_of(tool)
+        if not self.settings.enabled or (known is not None and known.belongs_to(self.watcher, self.tenant)):
+            return tool
+        chosen = name_of(getattr(tool, "__func__", tool)) if name is None else check_name("name", name)
+        watch = Watch(self.watcher, tool=chosen, tenant=self.tenant, session=self.session)
+        watched: T = wrap(tool, watch)
+        return watched
+
+    async def save(
+        self,
+        fix: str,
+        *,
+        tool: str | None = None,
+        error: str | BaseException | None = None,
+        trigger: str | None = None,
+        diagnosis: str | None = None,
+        category: LearningCategory | str | None = None,
+        tags: Sequence[str] | None = None,
+        origin: Origin | str = Origin.AGENT,
+        session_key: str | None = None,
+    ) -> SaveLearningResult:
+        """Keep a fix for an error of a tool, or for what `trigger` describes; at least one of them is needed.
+
+        A known error keeps its history and gets the fix; another fix than before starts its record afresh. A new
+        learning takes one of the session's slots. Secrets are hidden before anything is stored. Raises
+        InvalidInputError, ContentTooLongError, RateLimitedError that names the limit, ConfigurationError while
+        knowledge is off.
+        """
+        with self._verb("learning_save"):
+            self._require_enabled()
+            session = self._session(session_key)
+            draft = self._draft(fix, tool, error, trigger, diagnosis, category, tags, origin, session)
+            saved = await self.saver.save(draft, actor=self.actor, session=session)
+        self._try(saved.learning, session)
+        return SaveLearningResult(learning=saved.learning, outcome=saved.outcome)
+
+    async def correct(
+        self,
+        trigger: str,
+        fix: str,
+        *,
+        tool: str | None = None,
+        error: str | BaseException | None = None,
+        diagnosis: str | None = None,
+        tags: Sequence[str] | None = None,
+        session_key: str | None = None,
+    ) -> SaveLearningResult:
+        """Keep what the user corrected: trusted from the start (0.9), so it is a known solution at once.
+
+        Raises what `save` raises.
+        """
+        return await self.save(
+            fix,
+            tool=tool,
+            error=error,
+            trigger=trigger,
+            diagnosis=diagnosis,
+            category=LearningCategory.USER_CORRECTION,
+            tags=tags,
+            origin=Origin.USER,
+            session_key=session_key,
+        )
+
+    async def set_fix(
+        self,
+        id: str,
+        fix: str,
+        *,
+        diagnosis: str | None = None,
+        origin: Origin | str = Origin.AGENT,
+        session_key: str | None = None,
+    ) -> SaveLearningResult:
+        """Give a learning a fix. Raises LearningNotFoundError and what `save` raises."""
+        with self._verb("learning_fix"):
+            self._require_enabled()
+            session = self._session(session_key)
+            draft = self._draft(fix, None, None, "fix", diagnosis, None, None, origin, session)
+            saved = await self.database.write(lambda link: change(link, self.tenant, self._id(id), draft))
+            if saved is None:
+                raise _not_found(id)
+            if saved.outcome == "changed":
+                await self.saver.announce(self.tenant, saved, session)
+        details = {"outcome": saved.outcome, "fix": draft.fix, "origin": draft.origin.value}
+        await self._record("learning_fix", saved.learning.id, details, session)
+        self._try(saved.learning, session)
+        return SaveLearningResult(learning=saved.learning, outcome=saved.outcome)
+
+    async def record_outcome(self, id: str, *, success: bool, session_key: str | None = None) -> Learning:
+        """Count that a fix was tried and helped, or did not. Raises LearningNotFoundError.
+
+        InvalidInputError for a learning without a fix. Wrapped tools do this by themselves.
+        """
+        with self._verb("learning_outcome"):
+            known = await self.get(id)
+            if known.fix is None:
+                raise InvalidInputError("The learning has no fix that could have been tried.", details={"id": id})
+            now = self.clock.now()
+            counted = await self.database.write(
+                lambda link: count_outcomes(
+                    link, self.tenant, known.id, successes=int(success), failures=int(not success), now=now
+                )
+            )
+            if counted is None:
+                raise _not_found(id)
+        session = self._session(session_key)
+        if counted.tool is not None:
+            self.watcher.trials.forget((self.tenant, session, counted.tool), counted.id)
+        await self._record("learning_outcome", counted.id, {"success": success}, session)
+        return counted
+
+    async def fix_for(self, tool: str, error: str | BaseException) -> Learning | None:
+        """The trusted fix for exactly this error pattern of this tool; None where there is none."""
+        with self._verb("learning_fix_for"):
+            if not self.settings.enabled:
+                return None
+            identity = identity_of(tool=self._tool(tool), trigger="", pattern=extract_pattern(said(error)))
+            known = await self.database.read(lambda link: known_learning(link, self.tenant, identity))
+            return known if known is not None and self.watcher.passes(known) else None
+
+    async def get(self, id: str) -> Learning:
+        """The learning of an id. Raises LearningNotFoundError."""
+        with self._verb("learning_get"):
+            self._require_enabled()
+            found = await self.database.read(lambda link: get_learning(link, self.tenant, self._id(id)))
+            if found is None:
+                raise _not_found(id)
+            return found
+
+    async def list(
+        self,
+        *,
+        tool: str | None = None,
+        category: LearningCategory | str | None = None,
+        min_confidence: float | None = None,
+        max_confidence: float | None = None,
+        not_seen_since: datetime | None = None,
+        has_fix: bool | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> LearningPage:
+        """One page of what was learned, newest first. Raises InvalidInputError, InvalidCursorError."""
+        with self._verb("learning_list"):
+            chosen = self._selection(tool, category, min_confidence, max_confidence, not_seen_since, has_fix)
+            size = check_limit(self.rules.list_limit if limit is None else limit, most=self.rules.max_limit)
+            if not self.settings.enabled:
+                return LearningPage(learnings=(), next_cursor=None, total_count=0)
+            return await self.database.read(
+                lambda link: list_learnings(link, self.tenant, chosen, limit=size, cursor=cursor)
+            )
+
+    async def search(
+        self,
+        query: str,
+        *,
+        tool: str | None = None,
+        category: LearningCategory | str | None = None,
+        min_confidence: float | None = None,
+        unsolved: bool = False,
+        limit: int | None = None,
+        threshold: float | None = None,
+        vector: Vector | None = None,
+    ) -> tuple[LearningHit, ...]:
+        """Known solutions that fit the query, best first: learnings with a fix of enough confidence.
+
+        With `unsolved` also those without a fix or below the confidence. `vector` spares embedding a query that is
+        searched in several places. Raises QueryTooLongError, InvalidInputError.
+        """
+        rules = self.rules
+        with self._verb("learning_search"):
+            text = check_query(query, longest=rules.max_query_length)
+            size = check_limit(rules.search_limit if limit is None else limit, most=rules.max_limit)
+            least = rules.threshold if threshold is None else check_share("threshold", threshold)
+            trusted = min_confidence if unsolved or min_confidence is not None else rules.confidence_threshold
+            chosen = self._selection(tool, category, trusted, None, None, None if unsolved else True)
+            if not self.settings.enabled:
+                return ()
+            search = Search(
+                query=await self._query(text, vector, "learning_search"),
+                selection=chosen,
+                limit=size,
+                threshold=least,
+                now=self.clock.now(),
+            )
+            return await self.database.read(lambda link: search_learnings(link, self.engine, self.tenant, search))
+
+    async def delete(self, id: str, *, session_key: str | None = None) -> None:
+        """Forget a learning with its index rows. Raises LearningNotFoundError."""
+        with self._verb("learning_delete"):
+            self._require_enabled()
+            one = Selection(ids=(self._id(id),)).conditions()
+            if not await self.database.write(lambda link: remove(link, self.tenant, one)):
+                raise _not_found(id)
+        await self._record("learning_delete", id, {}, self._session(session_key))
+
+    async def clean_up(
+        self,
+        *,
+        tool: str | None = None,
+        category: LearningCategory | str | None = None,
+        max_confidence: float | None = None,
+        not_seen_since: datetime | None = None,
+        has_fix: bool | None = None,
+        dry_run: bool = True,
+        session_key: str | None = None,
+    ) -> CleanUpResult:
+        """Remove the learnings that meet every criterion; a dry run reports what a real one would remove now.
+
+        Raises InvalidInputError without any criterion, dry or not.
+        """
+        with self._verb("learning_clean_up"):
+            self._require_enabled()
+            chosen = self._selection(tool, category, None, max_confidence, not_seen_since, has_fix)
+            if chosen.is_everything:
+                raise InvalidInputError(
+                    "A clean-up needs a criterion: tool, category, max_confidence, not_seen_since or has_fix."
+                )
+            conditions = chosen.conditions()
+            if dry_run:
+                found = await self.database.read(lambda link: link.execute(choose(conditions, self.tenant)).all())
+                return CleanUpResult(learnings=tuple(map(learning_from_row, reversed(found))), dry_run=True)
+            gone = await self.database.write(lambda link: remove(link, self.tenant, conditions))
+        details = {"removed": len(gone), "criteria": chosen.description()}
+        await self._record("learning_clean_up", "learning", details, self._session(session_key))
+        return CleanUpResult(learnings=tuple(gone), dry_run=False)
+
+    async def statistics(self) -> LearningStatistics:
+        """What was learned, in numbers."""
+        with self._verb("learning_statistics"):
+            self._require_enabled()
+            threshold = self.rules.confidence_threshold
+            return await self.database.read(lambda link: statistics(link, self.tenant, threshold=threshold))
+
+    @property
+    def counters(self) -> EngineCounters:
+        """What the engine did, dropped and missed in this process, over all tenants."""
+        return self.watcher.counters
+
+    async def drain(self) -> None:
+        """Wait until every call of a wrapped tool that has ended is taken note of."""
+        await self.watcher.drain()
+
+    async def saves_taken(self, session_key: str) -> int:
+        """How many of the session's slots for new learnings are taken."""
+        slot = slot_of(self.tenant, self._session(session_key))
+        return 0 if slot is None else await self.database.read(lambda link: taken_slots(link, slot))
+
+    async def reset_saves(self, session_key: str) -> None:
+        """Free every slot of a session."""
+        slot = slot_of(self.tenant, self._session(session_key))
+        if slot is not None:
+            await self.database.write(lambda link: reset_slots(link, slot))
+
+    def _try(self, one: Learning, session: str | None) -> None:
+        """The tool's next call in this session tells whether the fix that was just saved helps."""
+        if one.tool is not None:
+            self.watcher.trials.offered((self.tenant, session, one.tool), one.id, step=self.watcher.step())
+
+
+def _not_found(id: str) -> LearningNotFoundError:
+    return LearningNotFoundError(details={"id": id})
