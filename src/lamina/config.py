@@ -20,6 +20,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from lamina.context.settings import ContextSettings
 from lamina.database.settings import DatabaseSettings
 from lamina.embedding.settings import EmbeddingSettings
 from lamina.errors import ConfigurationError
@@ -48,6 +49,7 @@ class Settings(BaseModel):
     memory: MemorySettings = MemorySettings()
     knowledge: KnowledgeSettings = KnowledgeSettings()
     learning: LearningSettings = LearningSettings()
+    context: ContextSettings = ContextSettings()
     retry: RetryPolicy = RetryPolicy()
     logging: LoggingSettings = LoggingSettings()
 

@@ -12,6 +12,8 @@
     ├── KnowledgeNotFoundError      KNOWLEDGE_NOT_FOUND   no knowledge under this key
     ├── ReferenceNotFoundError      REFERENCE_NOT_FOUND   no external reference of this name
     ├── LearningNotFoundError       LEARNING_NOT_FOUND    no learning has this id
+    ├── ReceiptNotFoundError        RECEIPT_NOT_FOUND     no stored receipt has this id
+    ├── QuarantineNotFoundError     QUARANTINE_NOT_FOUND  no such case, or it was purged
     ├── UnauthorizedError           UNAUTHORIZED          the provider refused the credentials
     ├── ConfigurationError          CONFIGURATION_ERROR   the message says what to change, or which command to run
     ├── ProviderError               PROVIDER_ERROR        retryable: the store failed (locked, full, gone)
@@ -129,6 +131,18 @@ class LearningNotFoundError(LaminaError):
     """There is no learning with this id."""
 
     code = "LEARNING_NOT_FOUND"
+
+
+class ReceiptNotFoundError(LaminaError):
+    """There is no stored receipt with this id."""
+
+    code = "RECEIPT_NOT_FOUND"
+
+
+class QuarantineNotFoundError(LaminaError):
+    """There is no held text with this id."""
+
+    code = "QUARANTINE_NOT_FOUND"
 
 
 class UnauthorizedError(LaminaError):

@@ -3,9 +3,12 @@
 import asyncio
 import logging
 import math
+import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import partial
 from typing import Any
 
 from lamina.context.keywords import extract_keywords
@@ -24,10 +27,15 @@ from lamina.context.types import (
     RetrievalResult,
 )
 from lamina.errors import InvalidInputError, LaminaError
+from lamina.kernel.checks import is_whole
 from lamina.kernel.session_key import current_session_key, using_session
 from lamina.memory.types import Identifiers
+from lamina.observability.metrics import Metrics
 
 _log = logging.getLogger("lamina.context")
+
+_KEYWORDLESS = frozenset({ContextLayer.OBSERVATIONS, ContextLayer.REFLECTIONS})
+_LONGEST_ITEM = 100_000
 
 Search = Callable[[], Awaitable[Sequence[ContextItem]]]
 """One layer's search, ready to run."""
@@ -37,9 +45,10 @@ Search = Callable[[], Awaitable[Sequence[ContextItem]]]
 class ContextRetriever:
     """Retrieves context for a query. A layer without a source or provider is empty."""
 
-    sources: Mapping[ContextLayer, LayerSource] = field(default_factory=dict)
+    sources: Mapping[Place, LayerSource] = field(default_factory=dict)
     settings: ContextSettings = field(default_factory=ContextSettings)
     tenant: str = "default"
+    metrics: Metrics = field(default_factory=Metrics)
     tools: ToolRegistryProvider | None = None
     runtime: RuntimeContextProvider | None = None
 
@@ -59,17 +68,19 @@ class ContextRetriever:
         max_per_layer: int | None = None,
         session_key: str | None = None,
         identifiers: Identifiers | None = None,
-        beside: Mapping[Place, Search] | None = None,
+        also: Sequence[Place] = (),
     ) -> RetrievalResult:
-        """What the named layers have for the query, or the four stored ones when none is named.
+        """What the named layers have for the query, or the four stored ones when none is named; `also` are more.
 
-        A query without keywords finds nothing and asks nobody; only the Runtime Context needs none. `beside` are
-        further searches to run at the same time. Raises InvalidInputError for an unknown layer or a limit below 1.
+        A query without keywords finds nothing and asks nobody; only Runtime Context, observations and reflections
+        need none. Raises InvalidInputError for an unknown layer, a query that is no text or a limit below 1.
         """
         chosen = DEFAULT_LAYERS if layers is None else tuple(dict.fromkeys(map(ContextLayer.parse, layers)))
         limit = self.settings.max_per_layer if max_per_layer is None else max_per_layer
-        if limit < 1:
-            raise InvalidInputError("max_per_layer must be at least 1.", details={"field": "max_per_layer"})
+        if not is_whole(limit, 1, sys.maxsize):
+            raise InvalidInputError("max_per_layer must be a whole number from 1.", details={"field": "max_per_layer"})
+        if not isinstance(query, str):
+            raise InvalidInputError("query must be a string.", details={"field": "query"})
         keywords = extract_keywords(query)
         request = LayerRequest(
             query=query,
@@ -80,43 +91,42 @@ class ContextRetriever:
             session_key=session_key if session_key is not None else current_session_key(),
             identifiers=identifiers or Identifiers(),
         )
-        searches = dict(self._searches(chosen, request)) if keywords else {}
-        searches |= beside or {}
-        gathered = _Gathered(request)
+        places = tuple(dict.fromkeys((*chosen, *also)))
+        gathered = _Gathered(request, self.metrics)
         with nullcontext() if session_key is None else using_session(session_key):
-            if self.runtime is not None and ContextLayer.RUNTIME_CONTEXT in chosen:
+            if self.runtime is not None and ContextLayer.RUNTIME_CONTEXT in places:
                 gathered.run(ContextLayer.RUNTIME_CONTEXT, self.runtime)
-            await gathered.run_all(searches, deadline_s=self.settings.deadline_s)
-        order = (*chosen, *(beside or {}))
-        items = {place: found for place in order if (found := gathered.items.get(place))}
-        return RetrievalResult(items=items, keywords=keywords, failures=tuple(gathered.failures))
+            await gathered.run_all(self._searches(places, request), deadline_s=self.settings.deadline_s)
+        return RetrievalResult(
+            items={place: found for place in places if (found := gathered.items.get(place))},
+            keywords=keywords,
+            failures=tuple(gathered.failures),
+            surplus=tuple(gathered.surplus),
+        )
 
-    def _searches(self, chosen: Sequence[ContextLayer], request: LayerRequest) -> "list[tuple[Place, Search]]":
-        searches: list[tuple[Place, Search]] = []
-        for layer in chosen:
-            if layer is ContextLayer.TOOL_REGISTRY and self.tools is not None:
-                searches.append((layer, _tool_search(self.tools, request)))
-            elif layer in self.sources:
-                searches.append((layer, _source_search(self.sources[layer], request)))
+    def _searches(self, places: Sequence[Place], request: LayerRequest) -> dict[Place, Search]:
+        searches: dict[Place, Search] = {}
+        for place in places:
+            if not request.keywords and place not in _KEYWORDLESS:
+                continue
+            if place is ContextLayer.TOOL_REGISTRY and self.tools is not None:
+                searches[place] = partial(_tool_search, self.tools, request)
+            elif place in self.sources:
+                searches[place] = partial(self.sources[place].retrieve, request)
         return searches
 
 
-def _tool_search(provider: ToolRegistryProvider, request: LayerRequest) -> Search:
-    async def search() -> Sequence[ContextItem]:
-        return [tool_item(match) for match in await provider.search_tools(request.query, request.limit)]
-
-    return search
-
-
-def _source_search(source: LayerSource, request: LayerRequest) -> Search:
-    return lambda: source.retrieve(request)
+async def _tool_search(provider: ToolRegistryProvider, request: LayerRequest) -> Sequence[ContextItem]:
+    return [tool_item(match) for match in await provider.search_tools(request.query, request.limit)]
 
 
 class _Gathered:
     """Collects what the layers of one request give, each checked, and what went wrong."""
 
-    def __init__(self, request: LayerRequest) -> None:
+    def __init__(self, request: LayerRequest, metrics: Metrics) -> None:
         self._request = request
+        self._metrics = metrics
+        self.surplus: list[ContextItem] = []
         self.items: dict[Place, tuple[ContextItem, ...]] = {}
         self.failures: list[LayerFailure] = []
 
@@ -133,11 +143,14 @@ class _Gathered:
             return
         tasks = {asyncio.ensure_future(self._one(place, search)): place for place, search in searches.items()}
         try:
-            _, late = await asyncio.wait(tasks, timeout=deadline_s or None)
+            done, late = await asyncio.wait(tasks, timeout=deadline_s or None)
         except BaseException:  # boundary: a request that is given up gives up its searches
             for task in tasks:
                 task.cancel()
             raise
+        for task in done:
+            if task.cancelled():  # by the layer itself: nobody else holds the task
+                self._failed(tasks[task], "failed", asyncio.CancelledError())
         for task in late:
             # Not awaited: a search that ignores its cancellation must not hold the turn up.
             task.cancel()
@@ -159,12 +172,16 @@ class _Gathered:
         good = [item for item in found if _is_item(item, place)]
         if len(good) < len(found):
             self._failed(place, "garbage")
-        mine = (item for item in good if item.session_key in (None, self._request.session_key))
-        self.items[place] = tuple(mine)[: self._request.limit]
+        mine = [item for item in good if item.session_key in (None, self._request.session_key)]
+        if len(mine) < len(good):
+            self._failed(place, "other session")
+        self.items[place] = tuple(mine[: self._request.limit])
+        self.surplus += mine[self._request.limit :]
 
-    def _failed(self, place: Place, reason: str, error: Exception | None = None) -> None:
+    def _failed(self, place: Place, reason: str, error: BaseException | None = None) -> None:
         name = "" if error is None else error.code if isinstance(error, LaminaError) else type(error).__name__
         self.failures.append(LayerFailure(layer=place, reason=reason, error=name))
+        self._metrics.operation_failed(f"context_{place}", name or reason)
         # The query is personal and stays out of the log.
         _log.warning("the context layer %s was left out: %s%s", place, reason, f" ({name})" if name else "")
 
@@ -177,8 +194,15 @@ def _is_item(item: Any, place: Place) -> bool:
         given.layer == place
         and isinstance(given.key, str)
         and isinstance(given.content, str)
-        and isinstance(given.score, int | float)
-        and math.isfinite(given.score)
+        and len(given.key) + len(given.content) <= _LONGEST_ITEM
+        and _is_number(given.score)
+        and isinstance(given.signals, Mapping)
+        and all(isinstance(name, str) and _is_number(value) for name, value in given.signals.items())
         and isinstance(given.origin, Origin)
-        and isinstance(given.session_key, str | None)
+        and all(isinstance(text, str | None) for text in (given.category, given.location, given.session_key))
+        and isinstance(given.at, datetime | None)
     )
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value)

@@ -55,6 +55,16 @@ class RuntimeContextAdapter:
         self._session_key: str | None = None
         self._gate = threading.Lock()
 
+    def with_tools(self, count: int) -> "RuntimeContextAdapter":
+        """An adapter with the same facts, and so many tools; sessions are set on each of its own."""
+        facts = self._facts
+        return RuntimeContextAdapter(
+            active_tool_count=count,
+            encryption_enabled=facts.encryption_enabled,
+            knowledge_enabled=facts.knowledge_enabled,
+            memory_enabled=facts.memory_enabled,
+        )
+
     def set_session(self, session_key: str | None) -> None:
         """Remember a session for requests that bind none of their own."""
         with self._gate:

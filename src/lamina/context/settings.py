@@ -18,14 +18,14 @@ class ContextSettings:
     """The relevance a memory needs to enter the semantic section, from 0 to 1."""
     deadline_s: float = 2.0
     """Seconds after which a layer that has not answered is left out; 0 waits for ever."""
+    turn_deadline_s: float = 5.0
+    """Seconds after which a model's turn goes on without any context; 0 waits for ever."""
     budget_tokens: int = 4000
     """Tokens that everything added to the base prompt may take; 0 is unlimited."""
     max_query_length: int = 2000
     """Characters of the user's message that are searched for: of a longer one, its beginning and its end."""
     suspicious: Literal["mark", "quarantine", "ignore"] = "mark"
     """What happens to text from tools and imports that reads like instructions."""
-    quarantine_refresh_s: float = 1.0
-    """Seconds until a release or a hold by another process is noticed; this process's own are at once."""
     store_receipts: bool = False
     """Whether the receipt of every assembled prompt is stored."""
     keep_receipts: int = 1000
@@ -38,6 +38,6 @@ class ContextSettings:
         for name in ("threshold", "tool_threshold", "memory_threshold"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} must be between 0 and 1")
-        for name in ("deadline_s", "budget_tokens", "quarantine_refresh_s", "keep_receipts"):
+        for name in ("deadline_s", "turn_deadline_s", "budget_tokens", "keep_receipts"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} must not be negative")

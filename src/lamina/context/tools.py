@@ -5,9 +5,10 @@ and by meaning with the code that ranks everything else. Any keyword that a name
 what counts is how many match and how rare they are, and a name says more than a description.
 """
 
+import inspect
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Protocol
 
@@ -16,6 +17,7 @@ import anyio
 from lamina.context.keywords import extract_keywords
 from lamina.context.types import ContextItem, ContextLayer, Origin
 from lamina.embedding.types import Embedder
+from lamina.errors import InvalidInputError
 from lamina.index.query import prepare_query
 from lamina.index.ranking import RankingModel
 from lamina.index.rows import RowBatch
@@ -36,6 +38,24 @@ class ToolDescriptor:
     name: str
     description: str = ""
     origin: Origin = Origin.HOST
+
+
+Tool = ToolDescriptor | Callable[..., object]
+"""What can be offered: a description, or a function that describes itself."""
+
+
+def describe(tool: Tool) -> ToolDescriptor:
+    """The descriptor of a tool: of a function its name and the first paragraph of its docstring.
+
+    Raises InvalidInputError for what has no name.
+    """
+    if isinstance(tool, ToolDescriptor):
+        return tool
+    name = getattr(tool, "name", None) or getattr(tool, "__name__", None)
+    if not isinstance(name, str):
+        raise InvalidInputError("A tool needs a name: pass a ToolDescriptor or a function.", details={"field": "tools"})
+    told = getattr(tool, "description", None) or inspect.getdoc(tool) or ""
+    return ToolDescriptor(name=name, description=" ".join(str(told).split("\n\n")[0].split()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, cast
 
 from lamina.errors import InvalidInputError
-from lamina.memory.types import Identifiers
+from lamina.memory.types import IdentifierArguments, Identifiers
 
 
 class ContextLayer(StrEnum):
@@ -50,6 +50,15 @@ class Semantic(StrEnum):
 Place = ContextLayer | Semantic
 """Where in a prompt an item belongs."""
 
+
+def parse_place(value: str) -> Place:
+    """The place named `value`; raises ValueError for anything else."""
+    try:
+        return ContextLayer(value)
+    except ValueError:
+        return Semantic(value)
+
+
 DEFAULT_LAYERS = (
     ContextLayer.USER_KNOWLEDGE,
     ContextLayer.SKILL_PATTERNS,
@@ -59,7 +68,7 @@ DEFAULT_LAYERS = (
 """What a retrieval searches when it names no layers."""
 
 TURN_LAYERS = (ContextLayer.RUNTIME_CONTEXT, ContextLayer.TOOL_REGISTRY, *DEFAULT_LAYERS)
-"""What the prompt of a model's turn is made of."""
+"""What is searched for the prompt of a model's turn, beside meaning and conversation."""
 
 
 class Origin(StrEnum):
@@ -126,6 +135,11 @@ class LayerRequest:
     identifiers: Identifiers = field(default_factory=Identifiers)
 
 
+def arguments(identifiers: Identifiers) -> IdentifierArguments:
+    """Identifiers as the verbs of memory take them."""
+    return cast(IdentifierArguments, identifiers.to_dict())
+
+
 class LayerSource(Protocol):
     """Supplies the items of one layer."""
 
@@ -136,7 +150,11 @@ class LayerSource(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayerFailure:
-    """A layer that gave nothing, or not everything: `reason` is failed, timed out or garbage; `error` a type's name."""
+    """A layer that gave nothing, or not everything.
+
+    `reason` is failed, timed out, garbage, or other session, when it gave what belongs to another one; `error` is an
+    error's code or type.
+    """
 
     layer: Place
     reason: str
@@ -150,6 +168,8 @@ class RetrievalResult:
     items: Mapping[Place, tuple[ContextItem, ...]] = field(default_factory=dict)
     keywords: tuple[str, ...] = ()
     failures: tuple[LayerFailure, ...] = ()
+    surplus: tuple[ContextItem, ...] = ()
+    """What layers gave beyond the number they were asked for."""
 
     @property
     def total(self) -> int:

@@ -88,6 +88,7 @@ class Metrics:
         self._misses = meter.create_counter("embedding.cache.misses", "{text}", "Texts whose vector was not")
         self._retries = meter.create_counter("retry.attempts", "{retry}", "Retries by operation and error code")
         self._dropped = meter.create_counter("background.dropped", "{item}", "Items a full queue refused")
+        self._cuts = meter.create_counter("context.items.cut", "{item}", "Items found for a prompt and left out")
         self._loads = meter.create_counter("index.loads", "{index}", "Scope indexes read from the store")
         self._evictions = meter.create_counter("index.evictions", "{index}", "Scope indexes given up for room")
         self._bytes = meter.create_gauge("index.bytes", "By", "Memory that the loaded scope indexes take")
@@ -152,6 +153,10 @@ class Metrics:
     def index_bytes(self, size: int) -> None:
         """Show the bytes that all loaded scope indexes take now."""
         self._bytes.set(size)
+
+    def context_cut(self, budget: str, count: int) -> None:
+        """Count items that were found for a prompt and left out, by what left them out."""
+        self._cuts.add(count, self._attributes("budget", budget))
 
     def monotonic(self) -> float:
         """The clock that durations are taken from."""

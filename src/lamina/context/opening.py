@@ -1,0 +1,65 @@
+"""Joins the rooms to a context service: which layer is fed by what."""
+
+from dataclasses import dataclass
+
+from lamina.context.quarantine import Quarantine
+from lamina.context.receipts import ReceiptStore
+from lamina.context.retriever import ContextRetriever
+from lamina.context.runtime import RuntimeContextAdapter
+from lamina.context.service import ContextService
+from lamina.context.settings import ContextSettings
+from lamina.context.sources import KnowledgeSource, MemorySource, ReferenceSource
+from lamina.context.types import ContextLayer, LayerSource, Place, Semantic
+from lamina.database.engine import Database
+from lamina.embedding.types import Embedder
+from lamina.index.ranking import RankingModel
+from lamina.kernel.clock import Clock
+from lamina.knowledge.reference import ReferenceService
+from lamina.knowledge.service import KnowledgeService
+from lamina.memory.service import MemoryService
+from lamina.observability.metrics import Metrics
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rooms:
+    """The rooms that feed the layers."""
+
+    memory: MemoryService
+    knowledge: KnowledgeService
+    references: ReferenceService
+
+    def sources(self, settings: ContextSettings) -> dict[Place, LayerSource]:
+        """The layers that have something to give; a room that is switched off is not even asked."""
+        sources: dict[Place, LayerSource] = {Semantic.MEMORY: MemorySource(service=self.memory, settings=settings)}
+        if self.knowledge.settings.enabled:
+            sources[ContextLayer.USER_KNOWLEDGE] = KnowledgeSource(service=self.knowledge)
+            sources[ContextLayer.EXTERNAL_KNOWLEDGE] = ReferenceSource(service=self.references)
+        return sources
+
+
+def open_context(
+    rooms: Rooms,
+    *,
+    database: Database,
+    embedder: Embedder,
+    ranking: RankingModel,
+    settings: ContextSettings,
+    clock: Clock,
+    metrics: Metrics,
+    tenant: str,
+) -> ContextService:
+    """A context service over the rooms."""
+    runtime = RuntimeContextAdapter(knowledge_enabled=rooms.knowledge.settings.enabled, memory_enabled=True)
+    return ContextService(
+        retriever=ContextRetriever(
+            sources=rooms.sources(settings), settings=settings, tenant=tenant, metrics=metrics, runtime=runtime
+        ),
+        settings=settings,
+        quarantine=Quarantine(database=database, clock=clock, tenant=tenant),
+        receipts=ReceiptStore(database, keep=settings.keep_receipts),
+        clock=clock,
+        metrics=metrics,
+        runtime=runtime,
+        embedder=embedder,
+        ranking=ranking,
+    )
