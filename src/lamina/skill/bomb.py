@@ -5,10 +5,9 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from lamina.skill.invocation import Invocation
+from lamina.skill.invocation import Function, Invocation
 from lamina.skill.program import operands
 from lamina.skill.shell import text_of
-from lamina.skill.walk import Function
 
 _FOREVER = re.compile(
     r"^\s*(?:while\s+(?:true|:|\[\s*1\s*\]|\(\(\s*1\s*\)\)|\[\s*true\s*\])|until\s+false|for\s*\(\(\s*;\s*;\s*\)\))"

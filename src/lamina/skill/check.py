@@ -11,10 +11,10 @@ from lamina.skill.bomb import bombs, kills, loops
 from lamina.skill.code import code_dangers, commands_in, programs_in
 from lamina.skill.destroy import deletes, devices
 from lamina.skill.intrusion import climbs, escapes, reads_secrets, stays, wipes_traces
-from lamina.skill.invocation import Invocation
+from lamina.skill.invocation import Invocation, TooComplexError
 from lamina.skill.network import foreign_code, network_shells
 from lamina.skill.shell import parse
-from lamina.skill.walk import TooComplexError, Walker
+from lamina.skill.walk import Walker
 
 MAX_SCRIPT_BYTES = 65_536
 MAX_DEPTH = 12

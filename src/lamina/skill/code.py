@@ -15,7 +15,7 @@ _NETWORK = re.compile(
     r"\bsocket\b|\bsocket\.|TCPSocket|TCPServer|UDPSocket|fsockopen|pfsockopen|stream_socket_(?:client|server)|socket_(?:create|connect)"
     r"|IO::Socket|\buse\s+Socket|\bnet\.(?:connect|createConnection|createServer|Socket|Dial|Listen)|require\(\s*['\"](?:node:)?(?:net|tls|dgram)['\"]"
     r"|/inet6?/(?:tcp|udp)|syscall\.Socket|TcpClient|TcpStream|TcpListener|Net\.Sockets|java\.net|ServerSocket|\bDeno\.(?:connect|listen)"
-    r"|Bun\.(?:connect|listen)|Sockets|gen_tcp|socketConnection|open_tcp|/dev/(?:tcp|udp)/|\bconnect_ex\b|AF_INET|create_connection|open_connection"
+    r"|Bun\.(?:connect|listen)|Sockets|gen_tcp|socketConnection|open_tcp|/dev/(?:tcp|udp)/|new\s+Socket\(|\bconnect_ex\b|AF_INET|create_connection|open_connection"
 )
 _FETCH = re.compile(
     r"urlopen|urlretrieve|requests\.(?:get|post)|httpx\.|file_get_contents\(\s*['\"](?:http|ftp)|open-uri|LWP|HTTP::Tiny|Net::HTTP|https?\.get"
@@ -25,7 +25,7 @@ _RUNS = re.compile(
     r"os\.system|subprocess|pty\.spawn|os\.(?:exec|spawn|popen|dup2|fork)|commands\.getoutput|\bexec\w{0,3}\s*[\(\"'{]|\bsystem\s*[\(\"'{]|popen"
     r"|\bspawn|proc_open|shell_exec|passthru|pcntl_exec|`[^`]+`|child_process|execSync|getRuntime|ProcessBuilder|os\.execute|syscall\.Exec"
     r"|exec\.Command|dup2|open\(\s*STDIN|\breopen\b|%x[\(\[{]|\bqx\b|Kernel\.|\beval\b|\bfork\b|__import__|Process\.|Deno\.(?:run|Command)"
-    r"|Bun\.spawn|\|&\s*getline|\|\s*getline|print\s*\|\s*|\bshell\b|compile\(|Invoke-Expression|\biex\b|open-input-pipe|\brun\(|Popen|exec\s+\{\*\}"
+    r"|Bun\.spawn|\|&\s*getline|\|\s*getline|print\s*\|\s*|\bshell\b|compile\(|Invoke-Expression|\biex\b|open-input-pipe|\bpipe\(|\brun\(|Popen|exec\s+\{\*\}"
 )
 _DECODES = re.compile(
     r"b64decode|base64\.|\batob\(|unhexlify|fromhex|['\"](?:base64|hex)['\"]|base64_decode|decode_base64|unpack\s*\(|decode64|codecs\.decode"
@@ -38,7 +38,7 @@ _SHELL = re.compile(
     r"|execFile\w*|\bterm|\bcall|\brun|!)[\s\(\[\{\"'`,]*(?:/(?:usr/)?(?:local/)?bin/)?(?:ba|z|da|k|a|c)?sh\b(?![\w.])"
 )
 _DELETE = re.compile(
-    r"(?:rmtree|rm_rf|rm_r|remove_tree|rmSync|rmdirSync|rimraf(?:\.sync)?|fs\.rm|fs\.rmdir|removedirs|remove_dir_all|RemoveAll|delTree|rmdir|unlink"
+    r"(?:rmtree|rm_rf|rm_r|remove_tree|rmSync|rmdirSync|rimraf(?:\.sync)?|fs(?:['\"]\))?\.(?:promises\.)?rm(?:dir)?|removedirs|remove_dir_all|RemoveAll|delTree|rmdir|unlink"
     r"|remove_entry_secure|deleteDir)\s*\(?\s*(?:os\.path\.expanduser\(|Path\()?\s*[rbu]?['\"]([^'\"]+)['\"]"
 )
 _HOME_DELETE = re.compile(
@@ -54,6 +54,8 @@ _FORKS = re.compile(
 )
 _SECRET = re.compile(r"/etc/g?shadow\b|/\.ssh/id_\w+|\.aws/credentials|/proc/(?:self|\d+)/environ|169\.254\.169\.254")
 _STRING = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'|`([^`]*)`|%x[\(\[{]([^)\]}]*)")
+_ITEM = re.compile(r"\"[^\"]*\"|'[^']*'")
+_LIST = re.compile(r"(?:\"[^\"]*\"|'[^']*')(?:\s*,\s*(?:\"[^\"]*\"|'[^']*'))+")
 _HOSTS = frozenset({
     "vim", "vimdiff", "nvim", "ex", "emacs", "gdb", "lldb", "rlwrap", "gimp", "mysql", "psql", "sqlite3", "nmap",
     "busctl", "nano", "ed", "tclsh", "wish", "make", "cmake", "go", "gcc", "cc", "ghc", "cargo", "java",
@@ -61,7 +63,8 @@ _HOSTS = frozenset({
     "irb", "pry", "ansible", "puppet", "salt", "openvpn", "tshark", "wireshark", "redis-cli", "jjs", "cobc",
     "easy_install", "pip", "composer", "ipython", "sage", "maxima", "gnuplot", "octave", "matlab", "erl", "elixir",
     "iex", "swipl", "knife", "facter", "rpmquery", "rpm", "torify", "vagrant", "wall", "latex", "pdflatex",
-    "luatex", "tex", "texindex", "slsh", "yarn", "npm", "npx"
+    "luatex", "tex", "texindex", "slsh", "yarn", "npm", "npx", "crystal", "v", "dart", "swift", "nim", "zig", "rustc",
+    "kotlin", "kotlinc", "racket", "sbcl", "clisp", "ocaml", "tcc", "g++", "clang", "javac", "scalac", "raku"
 })  # fmt: skip
 
 
@@ -118,4 +121,10 @@ def commands_in(text: str) -> list[str]:
     if not _RUNS.search(text):
         return []
     found = [next(part for part in match.groups() if part is not None) for match in _STRING.finditer(text)]
-    return [one for one in found if len(one) > 3 and " " in one][:50]
+    # A list of strings is a command in words: ["rm", "-rf", "/"].
+    lists = [" ".join(map(_shell_word, _ITEM.findall(one[0]))) for one in _LIST.finditer(text)]
+    return [one for one in (*found, *lists) if len(one) > 3 and " " in one][:50]
+
+
+def _shell_word(quoted: str) -> str:
+    return "'" + quoted[1:-1].replace("'", "") + "'"

@@ -13,6 +13,7 @@ _PICKING = frozenset({
     "-mmin", "-amin", "-cmin", "-newermt", "-user", "-group", "-empty", "-inum", "-samefile", "-lname", "-size",
     "-links", "-xtype", "-used"
 })  # fmt: skip
+_ACTIONS = frozenset({"-delete", "-exec", "-execdir", "-ok", "-okdir"})
 _CHOOSING = frozenset({"grep", "egrep", "fgrep", "rg", "git", "mktemp", "head", "tail", "uniq", "comm", "cut", "fzf"})
 
 
@@ -49,7 +50,8 @@ def _recursive(words: Sequence[str]) -> bool:
 
 
 def _removes(command: Invocation) -> Iterator[str]:
-    targets = [one for one in command.argv[1:] if one.text in operands(command.words)]
+    given = set(operands(command.words))
+    targets = [one for one in command.argv[1:] if one.text in given]
     recursive = _recursive(command.words) or command.name in ("rimraf", "trash", "trash-put")
     if command.name == "gio" and "trash" not in command.words:
         return
@@ -124,19 +126,31 @@ def _wide(command: Invocation) -> bool:
     risky = [start for start in _starts(words) if untouchable(start, command.folder)]
     if not risky:
         return False
+    branches: list[list[str]] = [[]]
+    for word in words:
+        if word in ("-o", "-or", ","):
+            branches.append([])
+        else:
+            branches[-1].append(word)
+    acting = [branch for branch in branches if _ACTIONS & set(branch)]
+    return not all(map(_picks, acting or branches))
+
+
+def _picks(words: Sequence[str]) -> bool:
+    """Say whether one branch of a find expression chooses files by what they are."""
     for at, word in enumerate(words):
         if word in _PICKING and words[max(0, at - 1)] not in ("!", "-not"):
             value = words[at + 1] if at + 1 < len(words) else ""
             if word == "-empty" or re.sub(r"[*?.\[\]/]", "", value):
-                return False
-    return True
+                return True
+    return False
 
 
 def _finds(command: Invocation) -> Iterator[str]:
     words = command.words
     action = "-delete" in words
     for at, word in enumerate(words):
-        if word in ("-exec", "-execdir", "-ok", "-okdir"):
+        if word in _ACTIONS - {"-delete"}:
             rest = words[at + 1 :]
             end = next((n for n, one in enumerate(rest) if one in (";", "+")), len(rest))
             action = action or bool(re.search(r"(?:^|[\s/;])(?:rm|unlink|shred|srm)\s", " ".join(rest[:end]) + " "))
@@ -188,7 +202,10 @@ def devices(command: Invocation) -> Iterator[str]:
             yield f"{'reads' if redirect.operator == '<' else 'writes'} the raw device {redirect.target.text}"
     if name.startswith("mkfs.") or name in _ALWAYS:
         yield f"makes or wipes a file system with {name}"
-    elif name in _MAKERS and not _LOOKING & set(words) and (name == "wipefs" or any("/dev/" in word for word in words)):
+    elif name == "wipefs":
+        if letters(words) & {"a", "o"} or has_long(words, "--all", "--offset"):
+            yield "wipes the marks of a file system with wipefs"
+    elif name in _MAKERS and not _LOOKING & set(words) and any("/dev/" in word for word in words):
         yield f"changes a disk with {name}"
     elif name in ("dd", "dcfldd", "dc3dd"):
         yield from _dd(words)

@@ -166,7 +166,8 @@ def reads_secrets(command: Invocation) -> Iterator[str]:
         return
     paths = [absolute(one.target.text, command.folder) for one in command.redirects if one.operator == "<"]
     if command.name not in _LOOKS_ONLY:
-        words = [word for at, word in enumerate(command.words) if command.words[at - 1 : at] != ("-i",)]
+        given = command.words
+        words = [word for at, word in enumerate(given) if given[at - 1 : at] != ("-i",)]
         paths.extend(
             absolute(word.partition("=")[2] or word.lstrip("@"), command.folder) for word in words if "/" in word
         )

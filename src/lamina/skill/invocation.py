@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from tree_sitter import Node
+
 UNKNOWN = "\ue100"
 """Stands in expanded text for what the script alone does not tell."""
 
@@ -20,6 +22,10 @@ def mark(text: str) -> str:
 def plain(text: str) -> str:
     """Return `text` without marks."""
     return text.translate(_PLAIN)
+
+
+class TooComplexError(Exception):
+    """The script goes deeper or starts more than the check follows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,3 +96,11 @@ class Invocation:
         """The command as a person may read it in a reason, cut short."""
         text = " ".join(one.text for one in self.argv).replace(UNKNOWN, "…")
         return text if len(text) <= 80 else text[:79] + "…"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Function:
+    """A shell function that the script defines."""
+
+    name: str
+    body: Node

@@ -22,7 +22,7 @@ _TALKERS = _NETCATS | {
 _REMOTE_SHELLS = frozenset({
     "telnetd", "in.telnetd", "rlogind", "rshd", "ttyd", "gotty", "tmate", "wetty", "shellinaboxd", "dropbear",
     "pwncat", "pwncat-cs", "msfvenom", "msfconsole", "msfcli", "weevely", "evil-winrm", "reverse-ssh", "gs-netcat",
-    "icmpsh", "dnscat", "dnscat2", "xtightvncviewer", "sctp_test", "rcat", "rustcat"
+    "icmpsh", "dnscat", "dnscat2", "xtightvncviewer", "sctp_test", "rcat", "rustcat", "ztcp"
 })  # fmt: skip
 _SPEAKS_OF_SHELLS = frozenset({
     "ls", "file", "stat", "which", "type", "whereis", "chsh", "ldd", "ln", "cp", "mv", "echo", "printf", "test",

@@ -37,7 +37,7 @@ POWER = re.compile(
     r"|polkit-1/.*|doas\.conf)$|^/proc/sys/kernel/|^/proc/sysrq-trigger|^/sys/kernel/|/release_agent$|^/proc/\d+/mem"
 )
 LASTING = re.compile(
-    r"^/etc/(?:cron|anacrontab|rc\.local|init\.d/|rc\d?\.d/|profile\.d/|systemd/system/|xinetd|inittab|update-motd\.d/|ssh/sshd_config)"
+    r"^/etc/(?:cron|anacrontab|rc\.local|init\.d/|rc\d?\.d/|profile\.d/|systemd/system(?:/|$)|xinetd|inittab|update-motd\.d/|ssh/sshd_config)"
     r"|^/var/spool/cron|/\.ssh/authorized_keys|/\.config/(?:autostart|systemd)/|^/(?:usr/)?lib/systemd/|/LaunchAgents/|/LaunchDaemons/"
 )
 TRACES = re.compile(

@@ -36,6 +36,7 @@ _VERSIONED = re.compile(
     r"^(python|pypy|perl|ruby|php|lua|luajit|tclsh|wish|bash|zsh|ksh|node|gcc|gdb|ghc)[-.]?\d[\d.]*m?$"
 )
 _ALIASES = {"nodejs": "node", "nc.traditional": "nc", "nc.openbsd": "nc", "vi": "vim", "rvim": "vim", "view": "vim"}
+_ALIASES |= {"Rscript": "rscript", "R": "r"}
 
 
 def program_name(word: str) -> str:

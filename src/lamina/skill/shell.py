@@ -29,6 +29,8 @@ def _parse(text: str) -> Node:
 
 def parse(text: str) -> Node | None:
     """Return the root of the syntax tree of `text`, or None when it is not a shell script that can be understood."""
+    # The grammar loses the end of a word in which $IFS stands for blanks.
+    text = text.replace("$IFS", "${IFS}")
     root = _parse(text)
     if not root.has_error:
         return root

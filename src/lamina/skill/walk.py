@@ -2,18 +2,29 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice, product
 
 from tree_sitter import Node
 
 from lamina.skill.effect import Files, Flow, apply_effects, executed_by
-from lamina.skill.invocation import UNKNOWN, Field, Invocation, Redirect, Substitution, Value, mark, plain
+from lamina.skill.invocation import (
+    UNKNOWN,
+    Field,
+    Function,
+    Invocation,
+    Redirect,
+    Substitution,
+    TooComplexError,
+    Value,
+    mark,
+    plain,
+)
 from lamina.skill.output import output_of
 from lamina.skill.program import program_name
 from lamina.skill.shell import parse, text_of
 from lamina.skill.unwrap import inside
-from lamina.skill.words import HOME, Resolver
+from lamina.skill.words import HOME, Resolver, join
 
 _CONDITIONAL = frozenset(
     {"if_statement", "elif_clause", "else_clause", "while_statement", "case_statement", "subshell"}
@@ -21,24 +32,13 @@ _CONDITIONAL = frozenset(
 _ASSIGNING = frozenset({"variable_assignment", "variable_assignments", "declaration_command"})
 _MOST_ARGUMENT_LISTS = 16
 _MOST_VALUES = 8
+_MOST_FIELDS = 10_000
 
 _AMBIENT = {
     "HOME": HOME, "IFS": " \t\n", "SHELL": "/bin/bash",
     "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     "TMPDIR": "/tmp", "USER": "user", "LOGNAME": "user", "BASH": "/bin/bash", "PWD": ".", "OSTYPE": "linux-gnu",
 }  # fmt: skip
-
-
-class TooComplexError(Exception):
-    """The script goes deeper or starts more than the check follows."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Function:
-    """A shell function: its body, and the commands its body starts directly."""
-
-    name: str
-    body: Node
 
 
 class Walker:
@@ -74,8 +74,6 @@ class Walker:
                 self._called.add(function.name)
                 self._walk(function.body)
 
-    # -- the tree ----------------------------------------------------------------------------------------------------
-
     def _walk(self, node: Node) -> None:
         kind = node.type
         if self._depth == 0:
@@ -88,6 +86,8 @@ class Walker:
             self._redirected(node)
         elif kind in _ASSIGNING:
             self._assignments(node)
+        elif kind == "unset_command":
+            self._emit(tuple(Field(text=word) for word in text_of(node).split()), {})
         elif kind == "function_definition":
             self._define(node)
         elif kind == "for_statement":
@@ -203,10 +203,7 @@ class Walker:
         values = self._resolver().values(value_node) if value_node is not None else (Value(text=""),)
         if "+=" in text_of(node)[: len(name) + 2]:
             old = self._variables.get(name, (Value(text=""),))
-            values = tuple(
-                Value(text=a.text + b.text, inner=(*a.inner, *b.inner))
-                for a, b in islice(product(old, values), _MOST_VALUES)
-            )
+            values = tuple(map(join, islice(product(old, values), _MOST_VALUES)))
         is_array = value_node is not None and value_node.type == "array"
         # The value of a variable splits into fields again when it is used without quotes.
         return name.partition("[")[0], values if is_array else tuple(replace(v, text=plain(v.text)) for v in values)
@@ -231,8 +228,6 @@ class Walker:
         body = node.child_by_field_name("body")
         if body is not None:
             self._children(body, conditional=True)
-
-    # -- words -------------------------------------------------------------------------------------------------------
 
     def _resolver(self) -> Resolver:
         return Resolver(self._variables, self._substitute)
@@ -261,11 +256,10 @@ class Walker:
         known = self.files.text(files[0]) if files else output_of(commands)
         return Value(text=UNKNOWN if known is None else known.rstrip("\n"), inner=inner)
 
-    # -- commands ----------------------------------------------------------------------------------------------------
-
     def _command(self, node: Node) -> None:
         assigned: dict[str, str] = {}
         words: list[tuple[tuple[Field, ...], ...]] = []
+        room = _MOST_FIELDS
         redirects: list[Redirect] = []
         kept = (self._redirects, self._stdin, self._upstream)
         for child in node.named_children:
@@ -282,6 +276,8 @@ class Walker:
                 # Only the children of a command name hold the word.
                 target = child.named_children[0] if child.type == "command_name" and child.named_children else child
                 words.append(self._resolver().fields(target))
+                if (room := room - max(map(len, words[-1]))) < 0:
+                    raise TooComplexError
         self._redirects = (*self._redirects, *redirects)
         for choice in islice(product(*words), _MOST_ARGUMENT_LISTS):
             self._emit(tuple(field for fields in choice for field in fields), assigned)
@@ -306,6 +302,8 @@ class Walker:
         self.invocations.append(replace(invocation, executes=executes, given=tuple(t for t in given if t)))
         for variable in apply_effects(invocation, self.flow, self.files):
             self._set(variable, (Value(text=UNKNOWN),))
+        if name == "set" and "--" in invocation.words:
+            self._arguments(argv[invocation.words.index("--") + 2 :])
         if name in self.functions and not via:
             self._call(self.functions[name], argv)
         elif argv:
@@ -353,13 +351,17 @@ class Walker:
         self._called.add(function.name)
         kept = self._variables
         self._variables = dict(kept)
-        for at, argument in enumerate(argv[1:], start=1):
-            self._variables[str(at)] = (Value(text=argument.text, inner=argument.inner),)
-        everything = " ".join(argument.text for argument in argv[1:])
-        self._variables["@"] = self._variables["*"] = (Value(text=everything),)
+        self._arguments(argv[1:])
         with self._deeper():
             self._walk(function.body)
         self._variables = kept
+
+    def _arguments(self, given: tuple[Field, ...]) -> None:
+        """Let `$1`, `$2`, ... and `$@` be these."""
+        for at, argument in enumerate(given, start=1):
+            self._variables[str(at)] = (Value(text=argument.text, inner=argument.inner),)
+        everything = " ".join(argument.text for argument in given)
+        self._variables["@"] = self._variables["*"] = (Value(text=everything),)
 
     @contextmanager
     def _deeper(self) -> Iterator[None]:

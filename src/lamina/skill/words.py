@@ -6,12 +6,12 @@ which brace expands and which tilde is a home. What the text does not tell is th
 
 import fnmatch
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice, product
 
 from tree_sitter import Node
 
-from lamina.skill.invocation import UNKNOWN, Field, Substitution, Value, Variables, mark, plain
+from lamina.skill.invocation import UNKNOWN, Field, Substitution, TooComplexError, Value, Variables, mark, plain
 from lamina.skill.shell import gaps_and_children, text_of
 
 _FORM = re.compile(r"^\$\{([!#]?)(\w+|[@*#?$!-])(\[[^\]]*\])?(.*)\}$", re.DOTALL)
@@ -76,6 +76,8 @@ def _operate(text: str, rest: str, word: Callable[[str], str]) -> str:
 
 
 def _strip(value: str, pattern: str, *, front: bool, longest: bool) -> str:
+    if len(value) > _LONGEST_STRIPPED or pattern.count("*") > _MOST_STARS:
+        return UNKNOWN
     cuts = range(len(value) + 1)
     sizes = reversed(cuts) if longest else iter(cuts)
     for size in sizes:
@@ -91,12 +93,19 @@ def _replace(value: str, rest: str, word: Callable[[str], str]) -> str:
     needle = word(pattern)
     if not needle or set(needle) & set("*?["):
         return UNKNOWN
-    return value.replace(needle, word(replacement), -1 if everywhere else 1)
+    new = word(replacement)
+    if len(value) // len(needle) * len(new) > MOST_TEXT:
+        raise TooComplexError
+    return value.replace(needle, new, -1 if everywhere else 1)
 
 
 HOME = "/home/user"
 MOST_ALTERNATIVES = 8
 MOST_BRACE_WORDS = 64
+MOST_TEXT = 131_072
+MOST_INNER = 1_000
+_LONGEST_STRIPPED = 1_000
+_MOST_STARS = 2
 
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "v": "\v"}
 _ANSI = re.compile(
@@ -126,11 +135,14 @@ def decode_escapes(text: str) -> str:
 
 def combine(parts: Iterable[tuple[Value, ...]]) -> tuple[Value, ...]:
     """Join the alternatives of neighbouring parts into alternatives of the whole, a bounded number of them."""
-    joined = (
-        Value(text="".join(one.text for one in choice), inner=tuple(i for one in choice for i in one.inner))
-        for choice in product(*parts)
-    )
-    return tuple(dict.fromkeys(islice(joined, MOST_ALTERNATIVES)))
+    return tuple(dict.fromkeys(map(join, islice(product(*parts), MOST_ALTERNATIVES))))
+
+
+def join(parts: Sequence[Value]) -> Value:
+    """Return the parts as one value. Raises TooComplexError for one longer than any script needs."""
+    if sum(len(part.text) for part in parts) > MOST_TEXT or sum(len(part.inner) for part in parts) > MOST_INNER:
+        raise TooComplexError
+    return Value(text="".join(part.text for part in parts), inner=tuple(i for part in parts for i in part.inner))
 
 
 def to_fields(value: Value, *, quoted: bool) -> tuple[Field, ...]:
@@ -274,10 +286,11 @@ class Resolver:
         source = text_of(node)
         inner = self._inside(node)
         values = expand_parameter(source, self._variables, inner, self._word)
-        is_list = source.startswith("${") and source.endswith(("[@]}", "[*]}"))
+        is_list = source == "$@" or (source.startswith("${") and source.endswith(("[@]}", "[*]}", "${@}")))
         if quoted and not is_list:
             return tuple(Value(text=mark(value.text), inner=value.inner) for value in values)
-        return values
+        blanks = {ord(sign): " " for value in self._variables.get("IFS", ()) for sign in plain(value.text)}
+        return tuple(Value(text=value.text.translate(blanks), inner=value.inner) for value in values)
 
     def _word(self, text: str) -> str:
         """Return the default or replacement word `text` of an expansion with quotes removed and variables put in."""
