@@ -3,7 +3,8 @@
 import asyncio
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -11,18 +12,24 @@ from typing import Any, Self
 import anyio
 
 from lamina.config import LoadedSettings, Settings, load_settings
+from lamina.context.feedback import UseFeedback
+from lamina.context.opening import Rooms, open_context
+from lamina.context.service import ContextService
 from lamina.database.engine import Database
 from lamina.embedding.cached import CachedEmbedder
 from lamina.embedding.factory import create_embedder
 from lamina.embedding.query import QueryEmbedder
+from lamina.embedding.shared_query import SharedQueryEmbedder
 from lamina.embedding.static import StaticEmbedder
 from lamina.embedding.types import Embedder
 from lamina.errors import ConfigurationError
+from lamina.index.calibration import Calibration
 from lamina.index.engine import SearchEngine
+from lamina.index.ranking import RankingModel
 from lamina.index.store import entry_counts
-from lamina.kernel.background import Periodic
+from lamina.kernel.background import BatchWorker, Periodic
 from lamina.kernel.clock import Clock, SystemClock
-from lamina.kernel.session_key import current_session_key
+from lamina.kernel.session_key import current_session_key, using_session
 from lamina.knowledge.audit import AuditLog
 from lamina.knowledge.reference import ReferenceService
 from lamina.knowledge.service import KnowledgeService
@@ -71,6 +78,9 @@ class App:
         self._references: ReferenceService | None = None
         self._audit: AuditLog | None = None
         self._learning: LearningService | None = None
+        self._context: ContextService | None = None
+        self._feedback: UseFeedback | None = None
+        self._counting: asyncio.Task[None] | None = None
         self._hierarchy: Hierarchy | None = None
         self._sweeper: Periodic | None = None
         self._sweeping: asyncio.Task[None] | None = None
@@ -84,8 +94,10 @@ class App:
         embedder = self._given_embedder or await create_embedder(settings.embedding, environ=self._environ)
         database = Database(settings.database)
         engine = SearchEngine(settings.index, self.metrics)
-        # Looking a vector up in the store costs more than the shipped table does.
-        cache = CachedEmbedder(embedder, database, self.metrics, ask_store=not isinstance(embedder, StaticEmbedder))
+        shipped = isinstance(embedder, StaticEmbedder)
+        # Looking a vector up in the store, or sharing one with other rooms, costs more than the shipped table does.
+        asked = embedder if shipped else SharedQueryEmbedder(embedder)
+        cache = CachedEmbedder(asked, database, self.metrics, ask_store=not shipped)
         provider = SqlMemoryProvider(
             database=database,
             engine=engine,
@@ -110,6 +122,7 @@ class App:
             tenant=settings.memory.tenant,
         )
         self._open_knowledge(self._parts, QueryEmbedder(cache=cache, model_id=provider.model.id))
+        self._open_context(self._parts, asked)
         self.metrics.observe_storage(lambda: dict(database.read_now(lambda link: entry_counts(link, kind="memory"))))
         self._start_sweeping()
         return self
@@ -133,6 +146,26 @@ class App:
         self._knowledge = KnowledgeService(**ground)
         self._references = ReferenceService(**ground)
         self._learning = self._open_learning(parts, ground)
+
+    def _open_context(self, parts: Parts, embedder: Embedder) -> None:
+        context = open_context(
+            Rooms(memory=self.memory, knowledge=self.knowledge, references=self.references),
+            database=parts.database,
+            embedder=embedder,
+            ranking=RankingModel(calibration=parts.provider.model.calibration or Calibration()),
+            settings=self.settings.context,
+            clock=self._clock,
+            metrics=self.metrics,
+            tenant=self.settings.memory.tenant,
+        )
+        if self.settings.knowledge.enabled:
+            known = self.knowledge
+            self._feedback = UseFeedback(
+                lambda tenant, keys: known.for_tenant(tenant).used(keys), clock=self._clock, metrics=self.metrics
+            )
+            self._counting = asyncio.create_task(_host(self._feedback.worker), name="lamina use feedback")
+            context = replace(context, on_injected=self._feedback.injected)
+        self._context = context
 
     def _open_learning(self, parts: Parts, ground: Mapping[str, Any]) -> LearningService:
         rules, audit = self.settings.learning, ground["audit"]
@@ -162,13 +195,17 @@ class App:
             await self._sweeper.stop(_STOP_S)
             await self._sweeping
             self._sweeper = self._sweeping = None
+        if self._feedback is not None and self._counting is not None:
+            await self._feedback.worker.stop(_STOP_S)
+            await self._counting
+            self._feedback = self._counting = None
         if self._learning is not None:
             await self._learning.watcher.close(_STOP_S)
             self._learning = None
         if self._parts is not None:
             await self._parts.provider.shutdown()
             self._parts = self._memory = self._hierarchy = None
-            self._knowledge = self._references = self._audit = None
+            self._knowledge = self._references = self._audit = self._context = None
             self.metrics.shutdown()
 
     async def __aenter__(self) -> Self:
@@ -218,6 +255,17 @@ class App:
         return self._audit
 
     @property
+    def context(self) -> ContextService:
+        """From a query to a prompt: retrieve, assemble, receipts, quarantine."""
+        if self._context is None:
+            raise _not_open()
+        return self._context
+
+    def session(self, key: str | None) -> AbstractContextManager[None]:
+        """Bind a session for everything that runs or is started inside `with app.session("telegram:42:7"):`."""
+        return using_session(key)
+
+    @property
     def hierarchy(self) -> Hierarchy:
         """Which project belongs to which team, org and company."""
         if self._hierarchy is None:
@@ -236,7 +284,7 @@ class App:
         return await self.parts.provider.sweep(self._clock.now())
 
 
-async def _host(worker: Periodic) -> None:
+async def _host(worker: Periodic | BatchWorker[Any]) -> None:
     async with anyio.create_task_group() as group:
         worker.start(group)
 

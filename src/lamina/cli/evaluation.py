@@ -1,4 +1,4 @@
-"""`lamina eval`: how well memory finds what it was told. Heavy rooms are imported when a command runs."""
+"""`lamina eval`: how well memory and tools are found. Heavy rooms are imported when a command runs."""
 
 import tempfile
 from dataclasses import replace
@@ -15,9 +15,10 @@ from lamina.cli.invocation import Invocation
 if TYPE_CHECKING:
     from lamina.app import App
     from lamina.evaluation.locomo import LocomoReport
+    from lamina.evaluation.tools import ToolsReport
 
 commands = typer.Typer()
-_group = typer.Typer(no_args_is_help=True, help="Measure how well memory finds what it was told.")
+_group = typer.Typer(no_args_is_help=True, help="Measure how well memory and tools are found.")
 commands.add_typer(_group, name="eval", rich_help_panel="Look and check")
 
 
@@ -46,6 +47,45 @@ def locomo(
 
         report = replace(call, store=call.store or str(Path(folder) / "eval.db")).run(measure, create=True).to_dict()
     call.output.show(report, _table(report))
+
+
+@command(
+    _group,
+    "tools",
+    examples=("lamina eval tools tools.json", "lamina eval tools tools.json --json"),
+)
+def tools(
+    call: Invocation,
+    file: Annotated[
+        Path, typer.Argument(exists=True, dir_okay=False, help="JSON with `tools` and `queries` labelled with them.")
+    ],
+) -> None:
+    """Ask the Tool Registry layer for the tools that serve each query, everything at its default.
+
+    Recall is the share of the right tools among the first one and the first five, beside that of plain BM25 over the
+    same names and descriptions.
+    """
+    from lamina.evaluation.tools import evaluate_tools, read_tools
+
+    given = read_tools(file)
+    with call.output.progress("evaluating") as progress:
+
+        async def measure(app: "App") -> "ToolsReport":
+            return await evaluate_tools(app, given, progress=progress)
+
+        report = replace(call, store=call.store or ":memory:").run(measure, create=True).to_dict()
+    call.output.show(report, _tools_table(report))
+
+
+def _tools_table(report: dict[str, Any]) -> Table:
+    table = Table(box=box.ROUNDED, border_style="dim", header_style="bold")
+    for heading in ("", "recall@1", "recall@5"):
+        table.add_column(heading, justify="right" if heading else "left")
+    table.add_row("tool layer", f"{report['recall_at_1']:.3f}", f"{report['recall_at_5']:.3f}", style="bold")
+    table.add_row("plain BM25", f"{report['bm25_recall_at_1']:.3f}", f"{report['bm25_recall_at_5']:.3f}")
+    table.caption = "\n".join(f"{name} {report[name]}" for name in ("tools", "queries", "search_ms_p50", "embedder"))
+    table.caption_justify = "left"
+    return table
 
 
 def _table(report: dict[str, Any]) -> Table:

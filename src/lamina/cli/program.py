@@ -2,7 +2,7 @@
 
 import typer
 
-from lamina.cli import audit, demo, entries, evaluation, files, knowledge, reference, search
+from lamina.cli import audit, context, demo, entries, evaluation, files, knowledge, quarantine, reference, search
 from lamina.cli.command import shared_options
 
 program = typer.Typer(
@@ -27,6 +27,8 @@ for group in (entries.commands, search.commands, files.commands, demo.commands, 
     program.add_typer(group)
 for group in (knowledge.commands, reference.commands, audit.commands):
     program.add_typer(group, rich_help_panel="Knowledge")
+for group in (context.commands, quarantine.commands):
+    program.add_typer(group, rich_help_panel="Context")
 
 
 def main() -> None:
