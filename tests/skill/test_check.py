@@ -286,7 +286,7 @@ def test_no_mixture_of_shell_syntax_makes_the_check_crash(pieces: list[str]) -> 
     check_script("".join(pieces))
 
 
-@given(st.lists(st.sampled_from(["\\", "''", '""', "$@", "${none}"]), min_size=1, max_size=4), st.integers(0, 1))
+@given(st.lists(st.sampled_from(["''", '""', "$@", "${none}"]), min_size=1, max_size=4), st.integers(0, 1))
 def test_noise_inside_a_word_hides_nothing(noise: list[str], at: int) -> None:
     word = "r" + "".join(noise) + "m" if at else "rm"
     assert not check_script(f"{word} -rf /").allowed

@@ -16,6 +16,8 @@ _REPAIRS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\bfor(\s+)(\w+)\s*;?\s*\n?do\b"), r'for\1\2 in "$@"; do'),
     (re.compile(r"\\\s*\Z"), ""),
 )
+# The grammar loses the end of a word in which one of these stands without braces.
+_BARE = re.compile(r"\$(IFS\b|[@*])")
 
 
 @cache
@@ -29,8 +31,7 @@ def _parse(text: str) -> Node:
 
 def parse(text: str) -> Node | None:
     """Return the root of the syntax tree of `text`, or None when it is not a shell script that can be understood."""
-    # The grammar loses the end of a word in which $IFS stands for blanks.
-    text = text.replace("$IFS", "${IFS}")
+    text = _BARE.sub(r"${\1}", text)
     root = _parse(text)
     if not root.has_error:
         return root

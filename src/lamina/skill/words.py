@@ -256,7 +256,7 @@ class Resolver:
             if isinstance(part, str):
                 text = between if between else _unescape(part)
                 parts.append((Value(text="" if text in "()" else text),))
-            elif between == "" and text_of(part) in ("$@", "$*"):
+            elif between == "" and text_of(part) in ("${@}", "${*}"):
                 # In the middle of a word a script without arguments adds nothing here: r$@m is rm.
                 parts.append((Value(text=""),))
             else:
@@ -286,7 +286,7 @@ class Resolver:
         source = text_of(node)
         inner = self._inside(node)
         values = expand_parameter(source, self._variables, inner, self._word)
-        is_list = source == "$@" or (source.startswith("${") and source.endswith(("[@]}", "[*]}", "${@}")))
+        is_list = source == "${@}" or (source.startswith("${") and source.endswith(("[@]}", "[*]}")))
         if quoted and not is_list:
             return tuple(Value(text=mark(value.text), inner=value.inner) for value in values)
         blanks = {ord(sign): " " for value in self._variables.get("IFS", ()) for sign in plain(value.text)}
