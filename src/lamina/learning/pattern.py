@@ -15,6 +15,7 @@ LONGEST_PATTERN: Final = 500
 LONGEST_ERROR: Final = 8_000
 """Characters of an error that are looked at."""
 UNKNOWN: Final = "unknown error"
+_MOST_ROUNDS = 16
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\u200b-\u200f\u202a-\u202e\u2060-\u2069]+")
 _TRACEBACK = "Traceback (most recent call last):"
@@ -26,7 +27,10 @@ _QUOTES = ("''", '""', "``", "“”", "‘’", "„“", "«»", "「」", "�
 
 
 def _quoted(opening: str, closing: str) -> str:
-    inner = rf"(?:[^{closing}\\]|\\.|(?<=\w){closing}(?=\w)){{0,1000}}+"  # an apostrophe within a word closes nothing
+    if closing not in "'\"`’":
+        return rf"{opening}[^{closing}]{{0,1000}}+{closing}"
+    # A quote within a word is an apostrophe: it neither opens nor closes anything.
+    inner = rf"(?:[^{closing}\\]|\\.|(?<=\w){closing}(?=\w)){{0,1000}}+"
     return rf"(?<!\w){opening}{inner}{closing}(?!\w)"
 
 
@@ -94,8 +98,18 @@ def clean_text(text: str, *, longest: int = LONGEST_ERROR) -> str:
 
 def extract_pattern(text: str) -> str:
     """The pattern of an error's text; not empty, at most `LONGEST_PATTERN` characters."""
-    kind, message = _split(_last_line(clean_text(text)))
-    pattern = _settled(message, _replaced)[:LONGEST_PATTERN].strip()
+    pattern = _once(clean_text(text))
+    for _ in range(_MOST_ROUNDS):  # what was replaced can let its neighbours be seen
+        again = _once(pattern)
+        if again == pattern:
+            break
+        pattern = again
+    return pattern
+
+
+def _once(text: str) -> str:
+    kind, message = _split(_last_line(text))
+    pattern = _replaced(message)[:LONGEST_PATTERN].strip()
     if any(character.isalpha() for character in _PLACEHOLDER.sub("", pattern)):
         return pattern
     if not kind:
@@ -107,7 +121,7 @@ def _last_line(text: str) -> str:
     """One line; of a printed traceback the line that names the error."""
     if _TRACEBACK in text:
         lines = [line for line in text.splitlines() if line.strip() and not line.startswith((" ", "\t"))]
-        text = lines[-1] if lines[-1] != _TRACEBACK else text
+        text = lines[-1] if lines and lines[-1] != _TRACEBACK else text
     return " ".join(_CONTROL.sub(" ", unicodedata.normalize("NFC", text)).split())
 
 
@@ -123,13 +137,3 @@ def _replaced(text: str) -> str:
     for expression, placeholder in _RULES:
         text = expression.sub(placeholder, text)
     return " ".join(_AGAIN.sub(r"\1", text).split())
-
-
-def _settled(text: str, change: Callable[[str], str]) -> str:
-    """The text after as many changes as it takes; what was replaced can let its neighbours be seen."""
-    for _ in range(8):
-        changed = change(text)
-        if changed == text:
-            break
-        text = changed
-    return text

@@ -30,7 +30,7 @@ RUN_METHODS: Final = (
 )
 """The names under which frameworks run a tool; what a tool has of them is noted."""
 
-_OWN = frozenset(("_lamina_tool", "_lamina_watch", "_lamina_runs"))
+_OWN = frozenset(("_lamina_tool", "_lamina_watch", "_lamina_runs", "__copy__", "__deepcopy__"))
 _SAME = ("eq", "ne", "lt", "le", "gt", "ge", "hash", "bool", "repr", "str", "format", "dir")
 _HELD = ("len", "iter", "next", "reversed", "contains", "getitem", "setitem", "delitem", "enter", "exit")
 _AWAITED = ("aenter", "aexit", "aiter", "anext")
@@ -51,6 +51,8 @@ class StandIn:
         tool = object.__getattribute__(self, "_lamina_tool")
         if name == "__signature__":
             return _signature(tool)
+        if name == "__mro_entries__" and isinstance(tool, type):
+            return lambda bases: (tool,)  # a class made from the stand-in is a class made from the tool
         value = getattr(tool, name)
         return _run(self, name, value) if name in RUN_METHODS and callable(value) else value
 
@@ -133,8 +135,6 @@ def _kind_for(kind: Any) -> type[StandIn]:
     names["__slots__"] = ()
     if _has(kind, "__call__"):
         names["__call__"] = _call
-    if issubclass(kind, type):
-        names["__mro_entries__"] = lambda self, bases: (object.__getattribute__(self, "_lamina_tool"),)
     return type(kind.__name__, (StandIn,), names)
 
 
