@@ -149,7 +149,7 @@ class App:
 
     def _open_context(self, parts: Parts, embedder: Embedder) -> None:
         context = open_context(
-            Rooms(memory=self.memory, knowledge=self.knowledge, references=self.references),
+            Rooms(memory=self.memory, knowledge=self.knowledge, references=self.references, learning=self.learning),
             database=parts.database,
             embedder=embedder,
             ranking=RankingModel(calibration=parts.provider.model.calibration or Calibration()),

@@ -8,7 +8,7 @@ from lamina.context.retriever import ContextRetriever
 from lamina.context.runtime import RuntimeContextAdapter
 from lamina.context.service import ContextService
 from lamina.context.settings import ContextSettings
-from lamina.context.sources import KnowledgeSource, MemorySource, ReferenceSource
+from lamina.context.sources import KnowledgeSource, LearningSource, MemorySource, ReferenceSource
 from lamina.context.types import ContextLayer, LayerSource, Place, Semantic
 from lamina.database.engine import Database
 from lamina.embedding.types import Embedder
@@ -16,6 +16,7 @@ from lamina.index.ranking import RankingModel
 from lamina.kernel.clock import Clock
 from lamina.knowledge.reference import ReferenceService
 from lamina.knowledge.service import KnowledgeService
+from lamina.learning.service import LearningService
 from lamina.memory.service import MemoryService
 from lamina.observability.metrics import Metrics
 
@@ -27,6 +28,7 @@ class Rooms:
     memory: MemoryService
     knowledge: KnowledgeService
     references: ReferenceService
+    learning: LearningService
 
     def sources(self, settings: ContextSettings) -> dict[Place, LayerSource]:
         """The layers that have something to give; a room that is switched off is not even asked."""
@@ -34,6 +36,7 @@ class Rooms:
         if self.knowledge.settings.enabled:
             sources[ContextLayer.USER_KNOWLEDGE] = KnowledgeSource(service=self.knowledge)
             sources[ContextLayer.EXTERNAL_KNOWLEDGE] = ReferenceSource(service=self.references)
+            sources[ContextLayer.AGENT_LEARNINGS] = LearningSource(service=self.learning)
         return sources
 
 

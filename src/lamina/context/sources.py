@@ -7,6 +7,8 @@ from lamina.context.settings import ContextSettings
 from lamina.context.types import ContextItem, ContextLayer, LayerRequest, Origin, Semantic, arguments
 from lamina.knowledge.reference import ReferenceService
 from lamina.knowledge.service import KnowledgeService
+from lamina.learning.service import LearningService
+from lamina.learning.types import Learning
 from lamina.memory.access import accessible_scopes
 from lamina.memory.service import MemoryService
 from lamina.memory.types import MemoryEntry, MemoryLayer, SearchHit
@@ -60,6 +62,39 @@ class ReferenceSource:
             )
             for hit in hits
         ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearningSource:
+    """Agent Learnings: solutions the tenant's agents know, with enough confidence."""
+
+    service: LearningService
+
+    async def retrieve(self, request: LayerRequest) -> Sequence[ContextItem]:
+        """The solutions that fit the query, best first."""
+        service = self.service if self.service.tenant == request.tenant else self.service.for_tenant(request.tenant)
+        hits = await service.search(request.query, limit=request.limit, threshold=request.threshold)
+        return [
+            ContextItem(
+                layer=ContextLayer.AGENT_LEARNINGS,
+                key=hit.learning.id,
+                content=solution(hit.learning),
+                score=hit.score,
+                signals=hit.explain,
+                origin=Origin(hit.learning.origin.value),
+                category=hit.learning.category.value,
+            )
+            for hit in hits
+        ]
+
+
+def solution(learning: Learning) -> str:
+    """What a learning tells a model: when it applies, and what to do."""
+    if learning.fix is None:
+        return learning.trigger
+    if learning.pattern is None:
+        return f"When '{learning.trigger}' occurs: {learning.fix}"
+    return f"When '{learning.trigger}' fails with '{learning.pattern}': {learning.fix}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
