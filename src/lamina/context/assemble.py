@@ -7,6 +7,7 @@ same finds in another order of relevance are the same bytes and a provider's pro
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import itemgetter
 
 from lamina.context.budget import UNLIMITED, Demand, Grant, distribute
 from lamina.context.rendering import render_item
@@ -31,9 +32,9 @@ class Part:
     place: Place
     headings: tuple[str, ...]
     share: float
-    best: Callable[[ContextItem], object]
+    best: Callable[[ContextItem], tuple[float | str, ...]]
     """Sorts what is worth most first: that is kept when there is not room for all."""
-    shown: Callable[[ContextItem], object]
+    shown: Callable[[ContextItem], tuple[float | str, ...]]
     """Sorts as the prompt shows it."""
 
     @property
@@ -42,23 +43,23 @@ class Part:
         return self.headings[-1].strip("# \n")
 
 
-def _by_score(item: ContextItem) -> object:
-    return (-item.score, item.key, item.content)
+def _by_score(item: ContextItem) -> tuple[float | str, ...]:
+    return (-item.score, item.key)
 
 
-def _by_key(item: ContextItem) -> object:
-    return (item.key, item.content)
+def _by_key(item: ContextItem) -> tuple[float | str, ...]:
+    return (item.key,)
 
 
 def _age(item: ContextItem) -> float:
     return item.at.timestamp() if item.at is not None else 0.0
 
 
-def _newest(item: ContextItem) -> object:
+def _newest(item: ContextItem) -> tuple[float | str, ...]:
     return (-item.score, -_age(item), item.key)
 
 
-def _oldest(item: ContextItem) -> object:
+def _oldest(item: ContextItem) -> tuple[float | str, ...]:
     return (_age(item), item.key)
 
 
@@ -172,9 +173,12 @@ class _Candidates:
 
 
 def _candidates(part: Part, found: Iterable[ContextItem], measure: TokenCounter) -> _Candidates:
-    ordered = tuple(sorted(found, key=part.best))  # type: ignore[arg-type]
-    texts = tuple(map(render_item, ordered))
-    return _Candidates(part=part, items=ordered, texts=texts, sizes=tuple(map(measure, texts)))
+    # The text decides last, so that the order in which a layer gives equals does not show.
+    ordered = sorted(((part.best(item), render_item(item), item) for item in found), key=itemgetter(0, 1))
+    texts = tuple(text for _, text, _ in ordered)
+    return _Candidates(
+        part=part, items=tuple(item for _, _, item in ordered), texts=texts, sizes=tuple(map(measure, texts))
+    )
 
 
 def _within(base: str, candidates: Sequence[_Candidates], budget: int, measure: TokenCounter) -> Assembled:
@@ -236,8 +240,8 @@ def _frames(candidates: Sequence[_Candidates]) -> list[tuple[str, ...]]:
 
 def _shown(one: _Candidates, grant: Grant) -> list[int]:
     """The numbers of the items that fit, as the prompt shows them."""
-    shown, items = one.part.shown, one.items
-    return sorted(grant.taken, key=lambda number: shown(items[number]))  # type: ignore[arg-type, return-value]
+    shown = [(one.part.shown(one.items[number]), one.texts[number], number) for number in grant.taken]
+    return [number for _, _, number in sorted(shown)]
 
 
 def _cut(one: _Candidates, demand: Demand, grant: Grant, room: int) -> list[Cut]:

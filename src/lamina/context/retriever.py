@@ -107,7 +107,7 @@ class ContextRetriever:
     def _searches(self, places: Sequence[Place], request: LayerRequest) -> dict[Place, Search]:
         searches: dict[Place, Search] = {}
         for place in places:
-            if not request.keywords and place not in _KEYWORDLESS:
+            if place is ContextLayer.RUNTIME_CONTEXT or (not request.keywords and place not in _KEYWORDLESS):
                 continue
             if place is ContextLayer.TOOL_REGISTRY and self.tools is not None:
                 searches[place] = partial(_tool_search, self.tools, request)
