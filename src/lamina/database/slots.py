@@ -5,12 +5,14 @@ or on several, and a restart forgets nothing. Inside a transaction a slot comes 
 work that is no transaction and must give its slot back when it fails.
 """
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Self
 
+import anyio
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
@@ -154,11 +156,14 @@ class RateLimiter:
 
     @asynccontextmanager
     async def holding(self, slot: Slot, *, most: int) -> AsyncIterator[None]:
-        """Hold a slot for a block of work: kept when the work succeeds, released when it fails."""
-        await self.reserve(slot, most=most)
+        """Hold a slot for a block of work: kept when the work succeeds, released when it fails or is cancelled."""
+        reserving = asyncio.ensure_future(self.reserve(slot, most=most))
         try:
+            await asyncio.shield(reserving)
             yield
         except BaseException:  # boundary: whatever ended the work, cancellation included, its slot is free again
-            if most:
-                await self.release(slot)
+            with anyio.CancelScope(shield=True):
+                await asyncio.wait([reserving])  # a caller that is cancelled here may have got a slot all the same
+                if reserving.exception() is None and most:
+                    await self.release(slot)
             raise

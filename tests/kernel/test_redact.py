@@ -1,0 +1,110 @@
+"""Secrets are hidden, ordinary text is not touched."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lamina.kernel.redact import is_secret_name, redact, redact_value
+
+SECRETS = {
+    "AKIAIOSFODNN7EXAMPLE": "id AKIAIOSFODNN7EXAMPLE here",
+    "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY": "aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+    "ghp_abcdefghijklmnopqrstuvwxyz0123456789": "remote: ghp_abcdefghijklmnopqrstuvwxyz0123456789 denied",
+    "sk-proj-abc123DEF456ghi789JKL": "OPENAI_API_KEY=sk-proj-abc123DEF456ghi789JKL",
+    "xoxb-123456789012-abcdefghijkl": "slack said xoxb-123456789012-abcdefghijkl",
+    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl": "jwt eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl",
+    "hunter2secret": "postgresql://app:hunter2secret@db.internal:5432/prod",
+    "tr0ub4dor&3": "export DB_PASSWORD='tr0ub4dor&3'",
+    "correcthorse": '{"password": "correcthorse"}',
+    "s3cr3tvalue": "login --password s3cr3tvalue --user ann",
+    "abc123DEF456ghi789": "curl -H 'Authorization: Bearer abc123DEF456ghi789' https://x",
+    "QWxhZGRpbjpvcGVuIHNlc2FtZQ==": "Authorization: Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==",
+    "a1b2c3d4e5": "client-secret: a1b2c3d4e5",
+    "MIIEowIBAAKCAQEA": "-----BEGIN PRIVATE KEY-----\nMIIEowIBAAKCAQEA\n-----END PRIVATE KEY-----",
+    "Zx9Kq2Lm": "the password is Zx9Kq2Lm, do not tell",
+    "ann.lee@example.com": "mail ann.lee@example.com about it",
+}
+ORDINARY = [
+    "",
+    "The token limit is 4096 and the next token is predicted.",
+    "Enter your password: it must have 12 characters.",
+    "password is required; secret must not be empty; token expired",
+    "commit 3f2a1c9d0b8e7f6a5d4c3b2a1908f7e6d5c4b3a2 (HEAD -> main)",
+    "id 550e8400-e29b-41d4-a716-446655440000 not found in /var/lib/lamina/store.db:5432",
+    "git@github.com:lamina/lamina.git and nginx@1.service",
+    "def login(password: str, token: Token | None = None) -> None: ...",
+    "https://example.org:8080/path?page=2&sort=name#section",
+    "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    "The compass: north. Bypass = valve. A keyboard, a monkey: key points of the passage.",
+    "SELECT * FROM users WHERE password = ? AND token = $1",
+    "東京は日本の首都です。パスワードは秘密です。",
+    "ThisIsAVeryLongCamelCaseIdentifierForAService",
+]
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+def test_a_secret_is_hidden_wherever_it_stands(secret: str) -> None:
+    for text in (SECRETS[secret], f"\n  {SECRETS[secret]}\nand so on", json.dumps({"log": SECRETS[secret]})):
+        assert secret not in redact(text)
+
+
+@pytest.mark.parametrize("text", ORDINARY)
+def test_ordinary_text_is_left_alone(text: str) -> None:
+    assert redact(text) == text
+
+
+@given(st.lists(st.sampled_from([*SECRETS.values(), *ORDINARY, "x", " ", "=", ": ", "\n", '"', "@", "password"])))
+def test_redacting_twice_changes_nothing(parts: list[str]) -> None:
+    once = redact(" ".join(parts))
+    assert redact(once) == once
+
+
+@given(st.text(max_size=300))
+def test_any_text_can_be_redacted_twice(text: str) -> None:
+    once = redact(text)
+    assert redact(once) == once
+
+
+def test_addresses_of_people_stay_where_asked() -> None:
+    text = "mail ann@example.com, password=tr0ub4dor1"
+    assert redact(text, emails=False) == "mail ann@example.com, password=[redacted]"
+    value = {"to": "ann@example.com", "password": "x", "list": ["bob@example.com"]}
+    assert redact_value(value, emails=False) == {**value, "password": "[redacted]"}
+    assert redact_value(value) == {"to": "[email]", "password": "[redacted]", "list": ["[email]"]}
+
+
+def test_values_keep_their_shape_and_lose_their_secrets() -> None:
+    value = {
+        "params": {"apiKey": "abc", "retries": 3, "flag": True, "none": None, "nested": {"token": {"a": 1}}},
+        "argv": ["--token", "abc", "--verbose"],
+        "headers": [["Authorization", "abc"], ["Accept", "text"]],
+        "env": [{"name": "DB_PASSWORD", "value": "abc"}, {"name": "HOME", "value": "/root"}],
+        "tuple": (1, "two"),
+        "bytes": b"abc",
+    }
+    assert redact_value(value) == {
+        "params": {"apiKey": "[redacted]", "retries": 3, "flag": True, "none": None, "nested": {"token": {"a": 1}}},
+        "argv": ["--token", "[redacted]", "--verbose"],
+        "headers": [["Authorization", "[redacted]"], ["Accept", "text"]],
+        "env": [{"name": "DB_PASSWORD", "value": "[redacted]"}, {"name": "HOME", "value": "/root"}],
+        "tuple": [1, "two"],
+        "bytes": "[3 bytes]",
+    }
+
+
+def test_what_refers_to_itself_is_cut() -> None:
+    cyclic: dict[str, object] = {}
+    cyclic["self"] = cyclic
+    assert "[too deep]" in str(redact_value(cyclic))
+
+
+@pytest.mark.parametrize("name", ["password", "DB_PASSWORD", "apiKey", "X-Auth-Token", "client_secret", "Cookie"])
+def test_a_name_announces_a_secret(name: str) -> None:
+    assert is_secret_name(name)
+
+
+@pytest.mark.parametrize("name", ["compass", "bypass", "keyboard", "tokens_used", "path", "", None, 3])
+def test_another_name_does_not(name: object) -> None:
+    assert not is_secret_name(name)
