@@ -246,7 +246,7 @@ def test_a_class_of_tools_makes_wrapped_tools(book: Notebook) -> None:
     assert inspect.signature(wrapped) == inspect.signature(Tool)
     assert inspect.isclass(wrapped)
 
-    class Special(wrapped):  # type: ignore[misc]
+    class Special(wrapped):  # type: ignore[misc, valid-type]
         pass
 
     assert issubclass(Special, Tool)

@@ -6,7 +6,7 @@ import functools
 import inspect
 import traceback
 import typing
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from typing import Any, cast
 
 import pytest
@@ -160,7 +160,7 @@ def test_an_interruption_is_not_learned_from(interruption: type[BaseException], 
 
 
 def test_a_generator_gives_takes_returns_and_closes_as_before(book: Notebook) -> None:
-    def tool() -> Iterator[Any]:
+    def tool() -> Generator[Any, Any, str]:
         got = yield 1
         try:
             yield got
