@@ -7,13 +7,17 @@
     │   ├── ContentTooLongError     CONTENT_TOO_LONG      details: max_length, length
     │   ├── QueryTooLongError       QUERY_TOO_LONG        details: max_length, length
     │   ├── InvalidFilterError      INVALID_FILTER        unknown operator, malformed path or value
-    │   └── InvalidCursorError      INVALID_CURSOR        not a cursor of this listing
+    │   ├── InvalidCursorError      INVALID_CURSOR        not a cursor of this listing
+    │   └── ScriptRefusedError      SCRIPT_REFUSED        the check of a skill's script; details: reasons
     ├── MemoryNotFoundError         MEMORY_NOT_FOUND      nothing to update within the caller's reach
     ├── KnowledgeNotFoundError      KNOWLEDGE_NOT_FOUND   no knowledge under this key
     ├── ReferenceNotFoundError      REFERENCE_NOT_FOUND   no external reference of this name
     ├── LearningNotFoundError       LEARNING_NOT_FOUND    no learning has this id
     ├── ReceiptNotFoundError        RECEIPT_NOT_FOUND     no stored receipt has this id
     ├── QuarantineNotFoundError     QUARANTINE_NOT_FOUND  no such case, or it was purged
+    ├── SkillNotFoundError          SKILL_NOT_FOUND       no skill of this name
+    ├── SkillNotActiveError         SKILL_NOT_ACTIVE      it waits for approval, or was rejected
+    ├── SkillFailedError            SKILL_FAILED          it ran and failed; details say where, and what was done
     ├── UnauthorizedError           UNAUTHORIZED          the provider refused the credentials
     ├── ConfigurationError          CONFIGURATION_ERROR   the message says what to change, or which command to run
     ├── ProviderError               PROVIDER_ERROR        retryable: the store failed (locked, full, gone)
@@ -109,6 +113,12 @@ class InvalidCursorError(InvalidInputError):
     code = "INVALID_CURSOR"
 
 
+class ScriptRefusedError(InvalidInputError):
+    """The script does something that no skill may do."""
+
+    code = "SCRIPT_REFUSED"
+
+
 class MemoryNotFoundError(LaminaError):
     """There is no memory with this id within the caller's reach."""
 
@@ -143,6 +153,24 @@ class QuarantineNotFoundError(LaminaError):
     """There is no held text with this id."""
 
     code = "QUARANTINE_NOT_FOUND"
+
+
+class SkillNotFoundError(LaminaError):
+    """There is no skill of this name."""
+
+    code = "SKILL_NOT_FOUND"
+
+
+class SkillNotActiveError(LaminaError):
+    """The skill is not active; somebody has to approve it first."""
+
+    code = "SKILL_NOT_ACTIVE"
+
+
+class SkillFailedError(LaminaError):
+    """The skill ran and failed."""
+
+    code = "SKILL_FAILED"
 
 
 class UnauthorizedError(LaminaError):
