@@ -22,6 +22,8 @@ class Page:
     path: Path
     python: tuple[tuple[int, str], ...]
     console: tuple[tuple[int, str], ...]
+    toml: str = ""
+    """What the page tells its reader to put into `lamina.toml`."""
 
 
 def pages() -> list[Page]:
@@ -44,6 +46,7 @@ def read_page(path: Path) -> Page:
         path=path,
         python=tuple((line, body) for line, language, _, body in found if language == "python"),
         console=tuple((line, body) for line, language, _, body in found if language == "console"),
+        toml="\n".join(body for _, language, _, body in found if language == "toml"),
     )
 
 

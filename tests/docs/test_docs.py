@@ -16,11 +16,13 @@ PAGES = {str(page.path.name): page for page in pages()}
 @pytest.mark.parametrize("name", [name for name, page in PAGES.items() if page.python])
 def test_the_python_examples_of_a_page_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "lamina.toml").write_text(PAGES[name].toml, encoding="utf-8")
     run_python(PAGES[name])
 
 
 @pytest.mark.parametrize("name", [name for name, page in PAGES.items() if page.console])
 def test_the_commands_of_a_page_run(name: str, tmp_path: Path) -> None:
+    (tmp_path / "lamina.toml").write_text(PAGES[name].toml, encoding="utf-8")
     for line, command in commands(PAGES[name]):
         finished = _run(command, tmp_path)
         assert finished.returncode == 0, f"{name}, line {line}: {command}\n{finished.stdout}{finished.stderr}"
@@ -59,6 +61,12 @@ def test_an_example_that_hides_from_the_tests_is_found(tmp_path: Path) -> None:
     page.write_text("```python notest\nassert 1 == 2\n```\n")
     with pytest.raises(ValueError, match="unknown mark"):
         read_page(page)
+
+
+def test_the_settings_of_a_page_are_its_toml_examples(tmp_path: Path) -> None:
+    path = tmp_path / "page.md"
+    path.write_text("```toml\n[memory]\nthreshold = 0.5\n```\n```console\n$ lamina list --user u1\n```\n")
+    assert read_page(path).toml == "[memory]\nthreshold = 0.5\n"
 
 
 def test_examples_share_names_and_may_await(tmp_path: Path) -> None:
