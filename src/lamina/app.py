@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import anyio
 
@@ -23,6 +23,7 @@ from lamina.embedding.shared_query import SharedQueryEmbedder
 from lamina.embedding.static import StaticEmbedder
 from lamina.embedding.types import Embedder
 from lamina.errors import ConfigurationError
+from lamina.index.blas import hold_blas_to_one_thread
 from lamina.index.calibration import Calibration
 from lamina.index.engine import SearchEngine
 from lamina.index.ranking import RankingModel
@@ -41,6 +42,9 @@ from lamina.memory.retrying import RetryingProvider
 from lamina.memory.service import MemoryService
 from lamina.memory.sql import SqlMemoryProvider
 from lamina.observability.metrics import Metrics
+
+if TYPE_CHECKING:
+    from lamina.skill.service import SkillService
 
 _STOP_S = 5.0
 
@@ -78,6 +82,8 @@ class App:
         self._references: ReferenceService | None = None
         self._audit: AuditLog | None = None
         self._learning: LearningService | None = None
+        self._skills: SkillService | None = None
+        self._ground: Mapping[str, Any] | None = None
         self._context: ContextService | None = None
         self._feedback: UseFeedback | None = None
         self._counting: asyncio.Task[None] | None = None
@@ -91,6 +97,7 @@ class App:
         Raises ConfigurationError when store and embedder do not belong together.
         """
         settings = self.settings
+        hold_blas_to_one_thread()
         embedder = self._given_embedder or await create_embedder(settings.embedding, environ=self._environ)
         database = Database(settings.database)
         engine = SearchEngine(settings.index, self.metrics)
@@ -143,6 +150,7 @@ class App:
             "embedder": embedder,
             "session": current_session_key,
         }
+        self._ground = ground
         self._knowledge = KnowledgeService(**ground)
         self._references = ReferenceService(**ground)
         self._learning = self._open_learning(parts, ground)
@@ -205,7 +213,7 @@ class App:
         if self._parts is not None:
             await self._parts.provider.shutdown()
             self._parts = self._memory = self._hierarchy = None
-            self._knowledge = self._references = self._audit = self._context = None
+            self._knowledge = self._references = self._audit = self._context = self._skills = self._ground = None
             self.metrics.shutdown()
 
     async def __aenter__(self) -> Self:
@@ -246,6 +254,19 @@ class App:
         if self._learning is None:
             raise _not_open()
         return self._learning
+
+    @property
+    def skills(self) -> "SkillService":
+        """Skills: create, approve, run, search, list, tools, import, export. Off unless `knowledge.enabled`."""
+        if self._skills is None:
+            if self._ground is None:
+                raise _not_open()
+            # Imported here: parsers of shell, templates and YAML are nothing for an app without skills.
+            from lamina.skill.opening import open_skills
+
+            switched = {"settings": self.settings.skill, "enabled": self.settings.knowledge.enabled}
+            self._skills = open_skills(**{**self._ground, **switched})
+        return self._skills
 
     @property
     def audit(self) -> AuditLog:

@@ -31,6 +31,7 @@ from lamina.knowledge.settings import KnowledgeSettings
 from lamina.learning.settings import LearningSettings
 from lamina.memory.settings import MemorySettings
 from lamina.observability.settings import LoggingSettings
+from lamina.skill.settings import SkillSettings
 
 DEFAULT_FILE = "lamina.toml"
 _PREFIX = "LAMINA_"
@@ -49,6 +50,7 @@ class Settings(BaseModel):
     memory: MemorySettings = MemorySettings()
     knowledge: KnowledgeSettings = KnowledgeSettings()
     learning: LearningSettings = LearningSettings()
+    skill: SkillSettings = SkillSettings()
     context: ContextSettings = ContextSettings()
     retry: RetryPolicy = RetryPolicy()
     logging: LoggingSettings = LoggingSettings()
