@@ -2,7 +2,19 @@
 
 import typer
 
-from lamina.cli import audit, context, demo, entries, evaluation, files, knowledge, quarantine, reference, search
+from lamina.cli import (
+    audit,
+    context,
+    demo,
+    entries,
+    evaluation,
+    files,
+    knowledge,
+    learning,
+    quarantine,
+    reference,
+    search,
+)
 from lamina.cli.command import shared_options
 
 program = typer.Typer(
@@ -25,7 +37,7 @@ program.callback()(shared_options)
 
 for group in (entries.commands, search.commands, files.commands, demo.commands, evaluation.commands):
     program.add_typer(group)
-for group in (knowledge.commands, reference.commands, audit.commands):
+for group in (knowledge.commands, learning.commands, reference.commands, audit.commands):
     program.add_typer(group, rich_help_panel="Knowledge")
 for group in (context.commands, quarantine.commands):
     program.add_typer(group, rich_help_panel="Context")
