@@ -1,0 +1,34 @@
+"""What makes two spellings one entity."""
+
+import re
+from functools import lru_cache
+
+from lamina.kernel.text import normalise
+
+LONGEST_NAME = 120
+"""Characters of a name at most; longer ones are phrases, not names."""
+
+_START = " \t\n\r,;:!?…\"'`´’‘“”„«»‹›「」『』()[]{}<>*"
+_END = _START + "."  # a dot in front belongs to the name: .env, .NET
+_DASHES = re.compile("[‐-―−]")
+_POSSESSIVE = re.compile(r"['’]s?$")
+
+
+@lru_cache(maxsize=8192)
+def fold(name: str) -> str:
+    """The form under which an entity is found: case, width, dashes and surrounding signs do not count."""
+    return _bare(_DASHES.sub("-", normalise(name[:1000])).replace("’", "'"))
+
+
+def tidy(name: str) -> str:
+    """A name as it is shown: without surrounding signs and repeated blanks."""
+    return _bare(" ".join(name[:1000].split()))
+
+
+def _bare(text: str) -> str:
+    text = text[: 2 * LONGEST_NAME]
+    kept = text
+    while (shorter := _POSSESSIVE.sub("", kept).rstrip(_END).lstrip(_START)) != kept:
+        kept = shorter
+    # What is nothing but signs, such as `()`, is still a name.
+    return kept or text.strip()
