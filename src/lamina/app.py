@@ -23,6 +23,7 @@ from lamina.embedding.shared_query import SharedQueryEmbedder
 from lamina.embedding.static import StaticEmbedder
 from lamina.embedding.types import Embedder
 from lamina.errors import ConfigurationError
+from lamina.graph.writing import remove_sources
 from lamina.index.blas import hold_blas_to_one_thread
 from lamina.index.calibration import Calibration
 from lamina.index.engine import SearchEngine
@@ -34,6 +35,7 @@ from lamina.kernel.session_key import current_session_key, using_session
 from lamina.knowledge.audit import AuditLog
 from lamina.knowledge.reference import ReferenceService
 from lamina.knowledge.service import KnowledgeService
+from lamina.knowledge.stored import StoredKnowledge
 from lamina.learning.engine import LearningEngine
 from lamina.learning.saving import LearningSaver
 from lamina.learning.service import LearningService
@@ -41,9 +43,12 @@ from lamina.memory.hierarchy import Hierarchy
 from lamina.memory.retrying import RetryingProvider
 from lamina.memory.service import MemoryService
 from lamina.memory.sql import SqlMemoryProvider
+from lamina.memory.stored import StoredMemories
 from lamina.observability.metrics import Metrics
 
 if TYPE_CHECKING:
+    from lamina.graph.buffer import GraphBuffer
+    from lamina.graph.service import GraphService
     from lamina.skill.service import SkillService
 
 _STOP_S = 5.0
@@ -84,6 +89,8 @@ class App:
         self._learning: LearningService | None = None
         self._skills: SkillService | None = None
         self._ground: Mapping[str, Any] | None = None
+        self._graph: GraphService | None = None
+        self._reading: asyncio.Task[None] | None = None
         self._context: ContextService | None = None
         self._feedback: UseFeedback | None = None
         self._counting: asyncio.Task[None] | None = None
@@ -112,6 +119,7 @@ class App:
             cache=cache,
             settings=settings.memory,
             clock=self._clock,
+            on_removed=remove_sources,
         )
         try:
             await provider.initialize()
@@ -120,6 +128,7 @@ class App:
             raise
         self._parts = Parts(database=database, engine=engine, embedder=embedder, provider=provider)
         self._hierarchy = Hierarchy(database, self._clock)
+        reader = self._start_reading() if settings.graph.enabled else None
         self._memory = MemoryService(
             provider=RetryingProvider(provider, policy=settings.retry, clock=self._clock, metrics=self.metrics),
             hierarchy=self._hierarchy,
@@ -127,8 +136,10 @@ class App:
             clock=self._clock,
             metrics=self.metrics,
             tenant=settings.memory.tenant,
+            on_saved=reader,
         )
         self._open_knowledge(self._parts, QueryEmbedder(cache=cache, model_id=provider.model.id))
+        self._knowledge = replace(self.knowledge, on_saved=reader, on_removed=remove_sources)
         self._open_context(self._parts, asked)
         self.metrics.observe_storage(lambda: dict(database.read_now(lambda link: entry_counts(link, kind="memory"))))
         self._start_sweeping()
@@ -190,6 +201,12 @@ class App:
         watcher.open()
         return LearningService(**ground, rules=rules, watcher=watcher, saver=saver)
 
+    def _start_reading(self) -> "GraphBuffer":
+        buffer = self.graph.buffer
+        assert buffer is not None
+        self._reading = asyncio.create_task(_host(buffer), name="lamina graph")
+        return buffer
+
     def _start_sweeping(self) -> None:
         interval = self.settings.memory.sweep_interval_s
         if interval > 0:
@@ -210,6 +227,11 @@ class App:
         if self._learning is not None:
             await self._learning.watcher.close(_STOP_S)
             self._learning = None
+        if self._graph is not None and self._graph.buffer is not None and self._reading is not None:
+            await self._graph.buffer.stop(_STOP_S)
+            await self._reading
+            self._reading = None
+        self._graph = None
         if self._parts is not None:
             await self._parts.provider.shutdown()
             self._parts = self._memory = self._hierarchy = None
@@ -269,6 +291,24 @@ class App:
         return self._skills
 
     @property
+    def graph(self) -> "GraphService":
+        """The graph: add, find, neighbours, traverse, path, expand, remove. Off unless `graph.enabled`."""
+        if self._graph is None:
+            # Imported here: an app without a graph needs no word lists.
+            from lamina.graph.opening import open_graph
+
+            self._graph = open_graph(
+                database=self.parts.database,
+                texts=(StoredMemories(), StoredKnowledge()),
+                settings=self.settings.graph,
+                clock=self._clock,
+                metrics=self.metrics,
+                tenant=self.settings.memory.tenant,
+                retry=self.settings.retry,
+            )
+        return self._graph
+
+    @property
     def audit(self) -> AuditLog:
         """What was done, by whom, to what: record and list."""
         if self._audit is None:
@@ -305,7 +345,7 @@ class App:
         return await self.parts.provider.sweep(self._clock.now())
 
 
-async def _host(worker: Periodic | BatchWorker[Any]) -> None:
+async def _host(worker: "Periodic | BatchWorker[Any] | GraphBuffer") -> None:
     async with anyio.create_task_group() as group:
         worker.start(group)
 

@@ -24,6 +24,7 @@ from lamina.context.settings import ContextSettings
 from lamina.database.settings import DatabaseSettings
 from lamina.embedding.settings import EmbeddingSettings
 from lamina.errors import ConfigurationError
+from lamina.graph.settings import GraphSettings
 from lamina.index.settings import IndexSettings
 from lamina.kernel.retry import RetryPolicy
 from lamina.kernel.text import mask_secrets
@@ -51,6 +52,7 @@ class Settings(BaseModel):
     knowledge: KnowledgeSettings = KnowledgeSettings()
     learning: LearningSettings = LearningSettings()
     skill: SkillSettings = SkillSettings()
+    graph: GraphSettings = GraphSettings()
     context: ContextSettings = ContextSettings()
     retry: RetryPolicy = RetryPolicy()
     logging: LoggingSettings = LoggingSettings()

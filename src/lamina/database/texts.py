@@ -38,5 +38,5 @@ class StoredTexts(Protocol):
         ...
 
 
-RemovedListener = Callable[[Link, str, str, Sequence[str]], None]
+RemovedListener = Callable[[Link, str, str, Sequence[str]], object]
 """Called with tenant, kind and keys inside the transaction that removes the texts; what it raises undoes it."""

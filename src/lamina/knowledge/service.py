@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from lamina.database.slots import Slot, reset_slots, taken_slots
+from lamina.database.texts import RemovedListener
 from lamina.embedding.cached import Vector
 from lamina.errors import KnowledgeNotFoundError, RateLimitedError
 from lamina.kernel.checks import check_choice, check_name, check_number, check_share, check_tags, check_text
@@ -46,6 +47,8 @@ class KnowledgeService(NamedTextService):
 
     on_saved: SavedListener | None = None
     """Told of every text that was stored."""
+    on_removed: RemovedListener | None = None
+    """Removes what other rooms derived from a key, in the transaction that deletes it."""
 
     async def save(
         self,

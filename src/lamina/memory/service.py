@@ -14,6 +14,7 @@ from typing import Any, Final, Literal, Protocol, Unpack
 from lamina.errors import LaminaError, MemoryNotFoundError
 from lamina.kernel.clock import Clock
 from lamina.kernel.ids import new_id
+from lamina.kernel.saved import SavedListener, SavedText
 from lamina.memory.access import accessible_scopes, require_any, resolve_layers, resolve_scope
 from lamina.memory.filter import parse_filter
 from lamina.memory.provider import (
@@ -90,6 +91,8 @@ class MemoryService:
     metrics: Metrics
     tenant: str
     identifiers: Identifiers = field(default_factory=Identifiers)
+    on_saved: SavedListener | None = None
+    """Hears of every text that was stored or changed."""
 
     def for_tenant(self, tenant: str) -> "MemoryService":
         """The same memory for another tenant; raises InvalidInputError for a blank one."""
@@ -128,6 +131,7 @@ class MemoryService:
             scope, entry = await self._checked(new, "add")
             (embedding,) = await self._embed([entry.content])
             stored = await self.provider.add(AddRequest(scope=scope, entry=entry, embedding=embedding))
+        self._announce(stored, created=True)
         return _add_result(stored, embedding)
 
     async def bulk_add(self, memories: Sequence[NewMemory]) -> tuple[AddResult, ...]:
@@ -143,6 +147,8 @@ class MemoryService:
                 for (scope, entry), embedding in zip(checked, embeddings, strict=True)
             ]
             stored = await self.provider.bulk_add(requests) if requests else []
+        for memory in stored:
+            self._announce(memory, created=True)
         return tuple(_add_result(*pair) for pair in zip(stored, embeddings, strict=True))
 
     async def search(
@@ -233,6 +239,7 @@ class MemoryService:
             changed = None if current is None else await self.provider.update(request)
             if changed is None:
                 raise MemoryNotFoundError(details={"id": id})
+        self._announce(changed, created=False)
         return UpdateResult(memory=changed, embedding_regenerated=embedding is not None)
 
     async def delete(self, id: str, **identifiers: Unpack[IdentifierArguments]) -> DeleteResult:
@@ -280,6 +287,20 @@ class MemoryService:
             scope = resolve_scope(self.tenant, await self._completed(identifiers), layer, operation="list")
             return await self.provider.list(
                 ListRequest(scope=scope, limit=size, now=self.clock.now(), cursor=cursor, filter=filter)
+            )
+
+    def _announce(self, memory: MemoryEntry, *, created: bool) -> None:
+        if self.on_saved is not None:
+            session = memory.identifiers.session_id
+            self.on_saved(
+                SavedText(
+                    tenant=self.tenant,
+                    kind="memory",
+                    key=memory.id,
+                    text=memory.content,
+                    created=created,
+                    session_key=session,
+                )
             )
 
     @contextmanager

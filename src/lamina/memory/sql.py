@@ -7,6 +7,7 @@ from datetime import datetime
 from lamina.database.engine import Database
 from lamina.database.link import Link
 from lamina.database.schema import to_micros
+from lamina.database.texts import RemovedListener
 from lamina.embedding.adoption import adopt
 from lamina.embedding.cached import CachedEmbedder
 from lamina.embedding.types import Embedder
@@ -62,7 +63,10 @@ class SqlMemoryProvider(MemoryProvider):
         cache: CachedEmbedder,
         settings: MemorySettings,
         clock: Clock,
+        on_removed: RemovedListener | None = None,
     ) -> None:
+        """`on_removed` is called in the transaction of every deletion, for what other rooms derived from a memory."""
+        self.on_removed = on_removed
         self._database = database
         self._engine = engine
         self._embedder = embedder
@@ -182,7 +186,7 @@ class SqlMemoryProvider(MemoryProvider):
                 for request in sorted(requests, key=lambda item: item.id)
                 if (stored := _within_reach(find_memory(link, request.tenant, request.id), reach(request.scopes)))
             }
-            return delete_memories(link, found.values())
+            return delete_memories(link, found.values(), self.on_removed)
 
         return await self._database.write(remove)
 
@@ -193,7 +197,7 @@ class SqlMemoryProvider(MemoryProvider):
         """Remove what expired, in batches that let other writers through; how many entries went."""
 
         def remove(link: Link) -> int:
-            return delete_memories(link, find_expired(link, to_micros(now), _SWEEP_BATCH))
+            return delete_memories(link, find_expired(link, to_micros(now), _SWEEP_BATCH), self.on_removed)
 
         total = 0
         while removed := await self._database.write(remove):

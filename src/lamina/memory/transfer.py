@@ -144,7 +144,7 @@ class _Import:
 
         def store(link: Link) -> tuple[int, int]:
             put_links(link, tenant, links, self.on_conflict)
-            return put_memories(link, model, tenant, pairs, self.on_conflict)
+            return put_memories(link, model, tenant, pairs, self.on_conflict, self.transfer.provider.on_removed)
 
         stored, replaced = await database.write(store)
         self.report.stored += stored

@@ -7,6 +7,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from lamina.database.link import Link
+from lamina.database.texts import RemovedListener
 from lamina.errors import InvalidInputError
 from lamina.index.models import StoredModel
 from lamina.memory.parsing import HierarchyLink, ImportedMemory
@@ -27,6 +28,7 @@ def put_memories(
     tenant: str,
     memories: Sequence[tuple[ImportedMemory, PreparedMemory]],
     on_conflict: str,
+    on_removed: RemovedListener | None = None,
 ) -> tuple[int, int]:
     """Store imported memories with their history; how many are new and how many took the place of another.
 
@@ -45,7 +47,7 @@ def put_memories(
             f"Line {line}: a memory with this id is there already.", operation="import", details={"line": line}
         )
     if on_conflict == "replace":
-        delete_memories(link, present.values())
+        delete_memories(link, present.values(), on_removed)
         chosen = list(memories)
     else:
         chosen = [pair for pair in memories if pair[0].entry.id not in present]

@@ -14,6 +14,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from lamina.database.link import Link, Prepared
 from lamina.database.schema import dump_json, to_micros
+from lamina.database.texts import RemovedListener
 from lamina.errors import InvalidInputError
 from lamina.index.models import StoredModel
 from lamina.index.store import Indexable, ScopeKey, bury, forget, put, reschedule, touch
@@ -201,8 +202,11 @@ def put_revisions(link: Link, tenant: str, states: Sequence[tuple[int, Revision]
         link.run_many(_KEEP_REVISION, values)
 
 
-def delete_memories(link: Link, found: Iterable[StoredMemory]) -> int:
-    """Remove entries with everything derived from them: index rows, vectors, history. How many there were."""
+def delete_memories(link: Link, found: Iterable[StoredMemory], on_removed: RemovedListener | None = None) -> int:
+    """Remove entries with everything derived from them: index rows, vectors, history. How many there were.
+
+    `on_removed` removes what other rooms derived from them, in the same transaction.
+    """
     ordered = sorted(found, key=lambda stored: (stored.key.tenant, stored.key.key))
     for key, group in groupby(ordered, key=attrgetter("key")):
         members = list(group)
@@ -212,6 +216,8 @@ def delete_memories(link: Link, found: Iterable[StoredMemory]) -> int:
         gone = [{"row": stored.row, "tenant": key.tenant} for stored in members]
         link.run_many(_DELETE_REVISIONS, gone)
         link.run_many(_DELETE, gone)
+        if on_removed is not None:
+            on_removed(link, key.tenant, key.kind, [stored.entry.id for stored in members])
     return len(ordered)
 
 
