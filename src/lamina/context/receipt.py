@@ -1,7 +1,7 @@
 """The receipt of a prompt: what was put in, what was found and left out, what failed, what stayed the same."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any
 
@@ -64,10 +64,12 @@ class Receipt:
 
     def to_dict(self) -> dict[str, Any]:
         """The receipt as plain values, ready for JSON."""
-        plain = asdict(self)
+        plain: dict[str, Any] = {one.name: getattr(self, one.name) for one in fields(self)}
         plain["at"] = self.at.isoformat()
-        plain["total_tokens"] = self.total_tokens
-        return plain
+        plain["keywords"] = list(self.keywords)
+        for name in ("sections", "injected", "cut", "failures"):
+            plain[name] = [_row(one) for one in plain[name]]
+        return {**plain, "total_tokens": self.total_tokens}
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> "Receipt":
@@ -121,13 +123,21 @@ def _line(item: ContextItem, tokens: int, cut_by: str | None) -> ReceiptItem:
         layer=item.layer,
         key=item.key,
         score=item.score,
-        signals=dict(item.signals),
+        signals=item.signals,
         tokens=tokens,
         origin=item.origin.value,
         trust=item.origin.trust,
         suspicious=item.suspicious,
         cut_by=cut_by,
     )
+
+
+def _row(one: Any) -> dict[str, Any]:
+    row = {part.name: getattr(one, part.name) for part in fields(one)}
+    row["layer"] = row["layer"].value
+    if isinstance(one, ReceiptItem):
+        row |= {"signals": dict(one.signals), "suspicious": list(one.suspicious)}
+    return row
 
 
 def _placed(row: Mapping[str, Any]) -> dict[str, Any]:

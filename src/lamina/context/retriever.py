@@ -187,22 +187,25 @@ class _Gathered:
 
 
 def _is_item(item: Any, place: Place) -> bool:
-    if not isinstance(item, ContextItem):
+    """Whether a layer's answer is an item of it; a dataclass does not check what it is given."""
+    if type(item) is not ContextItem or item.layer != place:
         return False
-    given: Any = item  # a dataclass does not check what it is given
-    return bool(
-        given.layer == place
-        and isinstance(given.key, str)
+    given: Any = item
+    texts = (given.category, given.location, given.session_key)
+    return (
+        isinstance(given.key, str)
         and isinstance(given.content, str)
         and len(given.key) + len(given.content) <= _LONGEST_ITEM
-        and _is_number(given.score)
-        and isinstance(given.signals, Mapping)
-        and all(isinstance(name, str) and _is_number(value) for name, value in given.signals.items())
         and isinstance(given.origin, Origin)
-        and all(isinstance(text, str | None) for text in (given.category, given.location, given.session_key))
-        and isinstance(given.at, datetime | None)
+        and all(text is None or isinstance(text, str) for text in texts)
+        and (given.at is None or isinstance(given.at, datetime))
+        and isinstance(given.signals, Mapping)
+        and _are_numbers([given.score, *given.signals.values()])
     )
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and math.isfinite(value)
+def _are_numbers(values: Sequence[Any]) -> bool:
+    try:
+        return math.isfinite(math.fsum(values))
+    except (TypeError, ValueError, OverflowError):
+        return False

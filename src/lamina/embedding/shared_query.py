@@ -13,8 +13,10 @@ from lamina.embedding.types import Embedder, Purpose
 class SharedQueryEmbedder:
     """An embedder that remembers recent questions; texts to be stored pass through."""
 
-    def __init__(self, inner: Embedder, *, recent: int = 256) -> None:
+    def __init__(self, inner: Embedder, *, recent: int = 256, at_once: bool = False) -> None:
+        """Remember `recent` questions. `at_once`: the embedder answers without waiting, so nobody can ask meanwhile."""
         self._inner = inner
+        self._at_once = at_once
         self._room = recent
         self._recent: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
         self._asked: dict[str, asyncio.Task[NDArray[np.float32]]] = {}
@@ -38,6 +40,10 @@ class SharedQueryEmbedder:
         if known is not None:
             self._recent.move_to_end(text)
             return known
+        if self._at_once:
+            vector = await self._inner.embed(texts, purpose=purpose)
+            self._keep(text, vector)
+            return vector
         return await self._ask(text)
 
     async def _ask(self, text: str) -> NDArray[np.float32]:
@@ -52,7 +58,10 @@ class SharedQueryEmbedder:
         self._asked.pop(text, None)
         if done.cancelled() or done.exception() is not None:
             return
-        self._recent[text] = done.result()
+        self._keep(text, done.result())
+
+    def _keep(self, text: str, vector: NDArray[np.float32]) -> None:
+        self._recent[text] = vector
         while len(self._recent) > self._room:
             self._recent.popitem(last=False)
 

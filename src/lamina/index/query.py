@@ -1,6 +1,7 @@
 """A query, analysed once and ranked against any number of scopes."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,15 @@ class Query:
 
 def prepare_query(text: str, vector: NDArray[np.float32] | None) -> Query:
     """Analyse a query; a vector is brought to length one, and an all-zero one counts as none."""
+    terms, priors, names, dates = _analyse(text)
+    return Query(terms=terms, priors=priors, names=names, dates=dates, vector=_unit(vector))
+
+
+# Several rooms ask for the same question in one turn; the arrays are shared and therefore read only.
+@lru_cache(maxsize=128)
+def _analyse(
+    text: str,
+) -> tuple[NDArray[np.uint32], NDArray[np.float32], tuple[int, ...], tuple[DateSpan, ...]]:
     found = words(text)
     counted: dict[int, str] = {}
     for word in found:
@@ -32,13 +42,11 @@ def prepare_query(text: str, vector: NDArray[np.float32] | None) -> Query:
     content = [key for key, word in counted.items() if not is_stop_word(word)]
     # A query of nothing but stop words ("who is it?") has only them to go by.
     chosen = content or list(counted)
-    return Query(
-        terms=np.array(chosen, np.uint32),
-        priors=np.array([background_frequency(counted[key]) for key in chosen], np.float32),
-        names=_names(found),
-        dates=find_dates(text),
-        vector=_unit(vector),
-    )
+    terms = np.array(chosen, np.uint32)
+    priors = np.array([background_frequency(counted[key]) for key in chosen], np.float32)
+    for shared in (terms, priors):
+        shared.flags.writeable = False
+    return terms, priors, _names(found), find_dates(text)
 
 
 def _names(found: list[str]) -> tuple[int, ...]:
