@@ -109,8 +109,8 @@ class App:
         database = Database(settings.database)
         engine = SearchEngine(settings.index, self.metrics)
         shipped = isinstance(embedder, StaticEmbedder)
-        # Looking a vector up in the store, or sharing one with other rooms, costs more than the shipped table does.
-        asked = embedder if shipped else SharedQueryEmbedder(embedder)
+        asked = SharedQueryEmbedder(embedder, at_once=shipped)
+        # Looking a vector up in the store costs more than the shipped table does.
         cache = CachedEmbedder(asked, database, self.metrics, ask_store=not shipped)
         provider = SqlMemoryProvider(
             database=database,
