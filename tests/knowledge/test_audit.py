@@ -17,7 +17,7 @@ from lamina.knowledge.service import KnowledgeService
 from lamina.knowledge.tables import audit_log
 from lamina.observability.metrics import Metrics
 from lamina.observability.prometheus import render_prometheus
-from tests.knowledge.opening import knowing_app, stored_text
+from tests.knowledge.opening import knowing_app, row_counts, stored_text
 
 pytestmark = pytest.mark.anyio
 
@@ -88,7 +88,7 @@ async def test_rows_cannot_be_changed_or_removed(
 
 @pytest.mark.requirement("knowledge.audit.append-only")
 async def test_there_is_no_verb_that_changes_a_row(app: App) -> None:
-    assert {name for name in dir(app.audit) if not name.startswith("_")} == {"failed_count", "list", "record"}
+    assert {name for name in dir(app.audit) if not name.startswith("_")} == {"add", "failed_count", "list", "record"}
 
 
 @pytest.mark.requirement("knowledge.audit.redacted")
@@ -155,11 +155,13 @@ async def test_a_failing_write_never_breaks_the_operation_and_is_counted(
         with caplog.at_level(logging.WARNING, "lamina.audit"):
             saved = await app.knowledge.save("theme", "dark", category="preference")
             await app.knowledge.delete("theme")
+            await app.audit.record(tenant="default", action="tool_call", actor="agent")
         assert saved.outcome == "created"
-        assert app.audit.failed_count == 2
-        assert caplog.text.count("was lost") == 2
+        assert await row_counts(app, "knowledge", "index_entry") == {"knowledge": 0, "index_entry": 0}
+        assert app.audit.failed_count == 3
+        assert caplog.text.count("was lost") == 3
         shown = render_prometheus(metrics)
-        assert 'memory_operations_errors_total{code="PROVIDER_ERROR",operation="audit"} 2' in shown
+        assert 'memory_operations_errors_total{code="PROVIDER_ERROR",operation="audit"} 3' in shown
 
 
 @pytest.mark.requirement("knowledge.audit.failing-write")

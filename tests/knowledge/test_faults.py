@@ -7,13 +7,23 @@ import pytest
 from lamina.app import App
 from lamina.errors import ProviderError
 from lamina.knowledge import reference, writing
+from lamina.knowledge.audit import AuditLog
 from lamina.knowledge.reference import ReferenceService
 from lamina.knowledge.service import KnowledgeService
 from tests.knowledge.opening import loose_ends, row_counts
 
 pytestmark = pytest.mark.anyio
 
-TABLES = ("knowledge", "knowledge_version", "external_reference", "rate_slot", "index_entry", "index_vector", "scope")
+TABLES = (
+    "knowledge",
+    "knowledge_version",
+    "external_reference",
+    "rate_slot",
+    "index_entry",
+    "index_vector",
+    "scope",
+    "audit_log",
+)
 
 
 def break_after(module: Any, step: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,6 +80,21 @@ async def test_a_fault_in_the_middle_of_a_deletion_deletes_nothing(
             await knowledge.delete("theme")
     assert [hit.key for hit in await knowledge.search("dark mode")] == ["theme"]
     assert await loose_ends(app) == {}
+
+
+@pytest.mark.requirement("knowledge.audit.rows")
+async def test_what_was_done_and_its_audit_row_are_kept_together_or_not_at_all(
+    app: App, knowledge: KnowledgeService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as broken:
+        break_after(AuditLog, "add", broken)
+        for change in (
+            knowledge.save("theme", "Prefers dark mode", category="preference"),
+            app.references.save("docs", type="api", location="here", summary="pods"),
+        ):
+            with pytest.raises(ProviderError):
+                await change
+    assert set((await row_counts(app, *TABLES)).values()) == {0}
 
 
 @pytest.mark.parametrize("step", ["touch", "put_terms"])

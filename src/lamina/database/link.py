@@ -84,6 +84,23 @@ class Link:
             self.raw.execute("SELECT pg_advisory_xact_lock(%s)", (key,))
 
     @contextmanager
+    def savepoint(self) -> Iterator[None]:
+        """A part of this transaction that is undone alone when the block raises."""
+        if self.name == "postgresql":
+            with self.raw.transaction():
+                yield
+            return
+        self.raw.execute("SAVEPOINT part")
+        try:
+            yield
+        except BaseException:  # boundary: whatever went wrong, the part is undone and the caller told
+            if self.raw.in_transaction:  # not after an error that made SQLite give up the whole transaction
+                self.raw.execute("ROLLBACK TO part")
+                self.raw.execute("RELEASE part")
+            raise
+        self.raw.execute("RELEASE part")
+
+    @contextmanager
     def snapshot(self) -> Iterator[None]:
         """One view of the store for several reads; a SQLite read has that anyway."""
         if self.name == "sqlite":

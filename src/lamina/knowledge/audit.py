@@ -6,6 +6,7 @@ made holdable. A write that fails is logged and counted and never breaks what it
 
 import logging
 import math
+import threading
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, cast
@@ -13,6 +14,7 @@ from typing import Any, cast
 import sqlalchemy as sa
 
 from lamina.database.engine import Database
+from lamina.database.failure import is_driver_error, translate
 from lamina.database.link import Link, Prepared
 from lamina.database.schema import dump_json, from_micros, load_json, to_micros
 from lamina.errors import LaminaError
@@ -53,6 +55,7 @@ class AuditLog:
         self._clock = clock
         self._metrics = metrics
         self._enabled = enabled
+        self._gate = threading.Lock()
         self.failed_count = 0
         """Rows that could not be written."""
 
@@ -70,20 +73,62 @@ class AuditLog:
         if not self._enabled:
             return
         try:
-            values = {
-                "tenant": tenant,
-                "at": to_micros(self._clock.now()),
-                "action": _storable(action),
-                "actor": _storable(actor),
-                "target": None if target is None else _storable(redact(target)),
-                "session_key": None if session_key is None else _storable(session_key),
-                "details": dump_json(_plain(redact_value(dict(details or {})))),
-            }
+            values = self._values(tenant, action, actor, target, details, session_key)
             await self._database.write(lambda link: link.run(_ADD, values))
         except Exception as error:  # noqa: BLE001 -- isolation: what is reported on must not fail because its report did
+            self._lost(action, error)
+
+    def add(
+        self,
+        link: Link,
+        *,
+        tenant: str,
+        action: str,
+        actor: str,
+        target: str | None = None,
+        details: Mapping[str, object] | None = None,
+        session_key: str | None = None,
+    ) -> None:
+        """Add a row in the transaction of what it reports on: both are kept, or neither.
+
+        A row that cannot be written is undone alone and counted; only a transaction that is lost as a whole raises.
+        """
+        if not self._enabled:
+            return
+        try:
+            values = self._values(tenant, action, actor, target, details, session_key)
+            with link.savepoint():
+                link.run(_ADD, values)
+        except Exception as error:  # isolation: what is reported on must not fail because its report did
+            if link.name == "sqlite" and not link.raw.in_transaction:
+                raise
+            self._lost(action, error)
+
+    def _values(
+        self,
+        tenant: str,
+        action: str,
+        actor: str,
+        target: str | None,
+        details: Mapping[str, object] | None,
+        session_key: str | None,
+    ) -> dict[str, object]:
+        return {
+            "tenant": tenant,
+            "at": to_micros(self._clock.now()),
+            "action": _storable(action),
+            "actor": _storable(actor),
+            "target": None if target is None else _storable(redact(target)),
+            "session_key": None if session_key is None else _storable(session_key),
+            "details": dump_json(_plain(redact_value(dict(details or {})))),
+        }
+
+    def _lost(self, action: str, error: Exception) -> None:
+        with self._gate:  # rows are written from several threads
             self.failed_count += 1
-            self._metrics.operation_failed("audit", error.code if isinstance(error, LaminaError) else LaminaError.code)
-            _log.warning("an audit row for %s was lost (%d so far)", action, self.failed_count, exc_info=True)
+        known = translate(error) if is_driver_error(error) else error
+        self._metrics.operation_failed("audit", known.code if isinstance(known, LaminaError) else LaminaError.code)
+        _log.warning("an audit row for %s was lost (%d so far)", action, self.failed_count, exc_info=known)
 
     async def list(
         self,

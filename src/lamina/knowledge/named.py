@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from lamina.database.engine import Database
+from lamina.database.link import Link
 from lamina.embedding.cached import Vector
 from lamina.embedding.job import EmbeddingJob, EmbeddingSink
 from lamina.embedding.query import QueryEmbedder
@@ -16,10 +17,10 @@ from lamina.errors import ConfigurationError, InvalidInputError, LaminaError
 from lamina.index.engine import SearchEngine
 from lamina.index.query import Query, prepare_query
 from lamina.index.store import Indexable, ScopeKey, indexable
-from lamina.kernel.audit import AuditSink
 from lamina.kernel.checks import check_limit, check_name, check_query
 from lamina.kernel.clock import Clock
 from lamina.kernel.redact import redact
+from lamina.knowledge.audit import AuditLog
 from lamina.knowledge.settings import KnowledgeSettings
 from lamina.observability.metrics import Metrics
 
@@ -38,7 +39,7 @@ class NamedTextService:
     settings: KnowledgeSettings
     clock: Clock
     metrics: Metrics
-    audit: AuditSink
+    audit: AuditLog
     tenant: str
     embedder: QueryEmbedder | None = None
     """Without one, questions and texts are matched by their words alone."""
@@ -114,9 +115,16 @@ class NamedTextService:
     def _limit(self, given: int | None, default: int) -> int:
         return check_limit(default if given is None else given, most=self.settings.max_limit)
 
-    async def _record(self, action: str, target: str, details: Mapping[str, object], session: str | None) -> None:
-        await self.audit.record(
-            tenant=self.tenant, action=action, actor=self.actor, target=target, details=details, session_key=session
+    def _report(self, link: Link, action: str, target: str, details: Mapping[str, object], session: str | None) -> None:
+        """Leave an audit row in the transaction of what was done."""
+        self.audit.add(
+            link,
+            tenant=self.tenant,
+            action=action,
+            actor=self.actor,
+            target=target,
+            details=details,
+            session_key=session,
         )
 
     def _require_enabled(self) -> None:

@@ -106,7 +106,7 @@ def search_entries(
         limit=limit * _POOL,
         threshold=threshold,
         now=now.timestamp(),
-        allowed=None if category is None else _rows_where(knowledge, tenant, knowledge.c.category == category.value),
+        allowed=None if category is None else _rows_where(_OF_CATEGORY, tenant, category.value),
     )
     if ranked is None or not len(ranked.entries):
         return ()
@@ -147,9 +147,6 @@ def search_references(
     now: datetime,
 ) -> tuple[ReferenceHit, ...]:
     """The references whose name and summary fit best."""
-    of_type = None
-    if type is not None:
-        of_type = _rows_where(external_reference, tenant, external_reference.c.type == type.value)
     ranked = engine.rank(
         link,
         reference_scope(tenant),
@@ -157,7 +154,7 @@ def search_references(
         limit=limit,
         threshold=threshold,
         now=now.timestamp(),
-        allowed=of_type,
+        allowed=None if type is None else _rows_where(_OF_TYPE, tenant, type.value),
     )
     if ranked is None or not len(ranked.entries):
         return ()
@@ -174,10 +171,20 @@ def _parts(signal: Signal) -> dict[str, float]:
     return {name: getattr(signal, name) for name in _PARTS}
 
 
-def _rows_where(table: sa.Table, tenant: str, condition: sa.ColumnElement[bool]) -> Allowed:
+def _rows_of(column: sa.Column[Any]) -> Prepared:
+    table = column.table
+    chosen = sa.select(table.c.row).where(table.c.tenant == sa.bindparam("tenant"), column == sa.bindparam("value"))
+    return Prepared(chosen)
+
+
+_OF_CATEGORY = _rows_of(knowledge.c.category)
+_OF_TYPE = _rows_of(external_reference.c.type)
+
+
+def _rows_where(chosen: Prepared, tenant: str, value: str) -> Allowed:
     def rows(link: Link, _scope_id: int) -> NDArray[np.int64]:
-        chosen = sa.select(table.c.row).where(table.c.tenant == tenant, condition)
-        return np.array(link.execute(chosen).scalars().all(), np.int64)
+        found = link.run(chosen, {"tenant": tenant, "value": value}).fetchall()
+        return np.fromiter((row[0] for row in found), np.int64, count=len(found))
 
     return rows
 

@@ -66,10 +66,9 @@ class ReferenceService(NamedTextService):
             new = await self._checked(name, type, location, summary, metadata, origin)
             text = searched_text(new.name, new.summary)
             terms, model_id = await self._indexable(text, "reference_save")
-            row, stored = await self._save(new, terms, model_id)
+            row, stored = await self._save(new, terms, model_id, session)
         if row is not None:
             self._queue(reference_scope(self.tenant), row, text)
-        await self._record("reference_save", stored.name, {"type": stored.type.value}, session)
         return stored
 
     async def get(self, name: str) -> Reference:
@@ -86,9 +85,8 @@ class ReferenceService(NamedTextService):
         with self._verb("reference_delete"):
             known = self._known_name(name)
             session = self._session(session_key)
-            if not await self.database.write(lambda link: _delete(link, self.tenant, known)):
+            if not await self.database.write(lambda link: self._deleted(link, known, session)):
                 raise ReferenceNotFoundError(details={"name": known})
-        await self._record("reference_delete", known, {}, session)
 
     async def list(
         self, *, type: ReferenceType | str | None = None, limit: int | None = None, cursor: str | None = None
@@ -152,13 +150,26 @@ class ReferenceService(NamedTextService):
             updated_at=now,
         )
 
-    async def _save(self, new: Reference, terms: Indexable, model_id: int | None) -> tuple[int | None, Reference]:
+    async def _save(
+        self, new: Reference, terms: Indexable, model_id: int | None, session: str | None
+    ) -> tuple[int | None, Reference]:
+        def work(link: Link) -> tuple[int | None, Reference]:
+            stored = _upsert(link, self.tenant, new, terms, model_id)
+            self._report(link, "reference_save", new.name, {"type": new.type.value}, session)
+            return stored
+
         for _ in range(_ATTEMPTS - 1):
             try:
-                return await self.database.write(lambda link: _upsert(link, self.tenant, new, terms, model_id))
+                return await self.database.write(work)
             except KeyTakenError:
                 continue  # whoever was first is committed now: the next attempt finds the row
-        return await self.database.write(lambda link: _upsert(link, self.tenant, new, terms, model_id))
+        return await self.database.write(work)
+
+    def _deleted(self, link: Link, name: str, session: str | None) -> bool:
+        if not _delete(link, self.tenant, name):
+            return False
+        self._report(link, "reference_delete", name, {}, session)
+        return True
 
     def _known_name(self, name: str) -> str:
         self._require_enabled()

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from lamina.database.link import Link
 from lamina.database.slots import Slot, reset_slots, taken_slots
 from lamina.database.texts import RemovedListener
 from lamina.embedding.cached import Vector
@@ -73,16 +74,15 @@ class KnowledgeService(NamedTextService):
             session = self._session(session_key)
             text = check_text("content", content, longest=self.settings.max_content_length)
             request = await self._request(key, text, category, tags, source, origin, session)
+            redacted = request.content != text
             try:
-                saved = await self._save(request)
+                saved = await self._save(request, session, redacted)
             except RateLimitedError as error:
-                await self._record("knowledge_save", request.key, {"refused": error.code, **error.details}, session)
+                await self._record_refusal(request.key, error, session)
                 raise
         if saved.outcome in ("created", "changed"):
             self._announce(saved, session)
-        result = SaveResult(entry=saved.entry, outcome=saved.outcome, redacted=request.content != text)
-        await self._record("knowledge_save", request.key, _save_details(result), session)
-        return result
+        return SaveResult(entry=saved.entry, outcome=saved.outcome, redacted=redacted)
 
     async def get(self, key: str) -> KnowledgeEntry:
         """The latest version. Raises KnowledgeNotFoundError."""
@@ -107,9 +107,8 @@ class KnowledgeService(NamedTextService):
         with self._verb("knowledge_delete"):
             name = self._known_name(key)
             session = self._session(session_key)
-            if not await self.database.write(lambda link: delete_entry(link, self.tenant, name)):
+            if not await self.database.write(lambda link: self._deleted(link, name, session)):
                 raise _not_found(name)
-        await self._record("knowledge_delete", name, {}, session)
 
     async def list(
         self, *, category: Category | str | None = None, limit: int | None = None, cursor: str | None = None
@@ -234,13 +233,37 @@ class KnowledgeService(NamedTextService):
             most=self.settings.max_saves_per_session,
         )
 
-    async def _save(self, request: SaveRequest) -> Saved:
+    async def _save(self, request: SaveRequest, session: str | None, redacted: bool) -> Saved:
+        def work(link: Link) -> Saved:
+            saved = save_entry(link, request)
+            self._report(link, "knowledge_save", request.key, _save_details(saved, redacted), session)
+            return saved
+
         for _ in range(_ATTEMPTS - 1):
             try:
-                return await self.database.write(lambda link: save_entry(link, request))
+                return await self.database.write(work)
             except KeyTakenError:
                 continue  # whoever was first is committed now: the next attempt finds the row
-        return await self.database.write(lambda link: save_entry(link, request))
+        return await self.database.write(work)
+
+    async def _record_refusal(self, key: str, error: RateLimitedError, session: str | None) -> None:
+        details = {"refused": error.code, "limit": error.details["limit"], "most": error.details["most"]}
+        await self.audit.record(
+            tenant=self.tenant,
+            action="knowledge_save",
+            actor=self.actor,
+            target=key,
+            details=details,
+            session_key=session,
+        )
+
+    def _deleted(self, link: Link, name: str, session: str | None) -> bool:
+        if not delete_entry(link, self.tenant, name):
+            return False
+        if self.on_removed is not None:
+            self.on_removed(link, self.tenant, "knowledge", [name])
+        self._report(link, "knowledge_delete", name, {}, session)
+        return True
 
     def _announce(self, saved: Saved, session: str | None) -> None:
         entry = saved.entry
@@ -264,10 +287,10 @@ class KnowledgeService(NamedTextService):
         return check_name("key", key)
 
 
-def _save_details(result: SaveResult) -> dict[str, object]:
-    entry = result.entry
-    details: dict[str, object] = {"outcome": result.outcome, "version": entry.version, "category": entry.category.value}
-    return {**details, "redacted": True} if result.redacted else details
+def _save_details(saved: Saved, redacted: bool) -> dict[str, object]:
+    entry = saved.entry
+    details: dict[str, object] = {"outcome": saved.outcome, "version": entry.version, "category": entry.category.value}
+    return {**details, "redacted": True} if redacted else details
 
 
 def _not_found(key: str) -> KnowledgeNotFoundError:
