@@ -9,6 +9,7 @@ from lamina.cli import (
     entries,
     evaluation,
     files,
+    graph,
     knowledge,
     learning,
     quarantine,
@@ -37,7 +38,7 @@ program.callback()(shared_options)
 
 for group in (entries.commands, search.commands, files.commands, demo.commands, evaluation.commands):
     program.add_typer(group)
-for group in (knowledge.commands, learning.commands, reference.commands, audit.commands):
+for group in (knowledge.commands, graph.commands, learning.commands, reference.commands, audit.commands):
     program.add_typer(group, rich_help_panel="Knowledge")
 for group in (context.commands, quarantine.commands):
     program.add_typer(group, rich_help_panel="Context")

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from lamina.database.link import Link
+from lamina.database.schema import to_micros
 from lamina.graph.names import fold, tidy
 from lamina.graph.reading import Edge, View, canonical_names, edges_of, spelled_out
 from lamina.graph.types import Direction, Visit, Walk
@@ -90,7 +91,7 @@ class _Steps:
         order = {name: place for place, name in enumerate(frontier)}
         taken: dict[tuple[str, Direction], int] = {}
         found = [step for edge in dict.fromkeys(edges) for step in _directed(edge, aliases, names, self._direction)]
-        for parent, name, direction, edge in sorted(found, key=lambda step: order[step[0]]):
+        for parent, name, direction, edge in sorted(found, key=lambda step: (order[step[0]], *_best_first(step[3]))):
             taken[parent, direction] = count = taken.get((parent, direction), 0) + 1
             if count > self._bounds.fanout:
                 self.complete = False
@@ -98,6 +99,11 @@ class _Steps:
             label = edge.triple.object if direction is Direction.OUT else edge.triple.subject
             visit = Visit(name=label, depth=depth, came_from=frontier[parent], direction=direction, triple=edge.triple)
             yield parent, name, visit
+
+
+def _best_first(edge: Edge) -> tuple[object, ...]:
+    triple = edge.triple
+    return -triple.weight, -to_micros(triple.recorded_at), edge.subject, triple.predicate.value, edge.object
 
 
 def _ends(edges: Sequence[Edge]) -> set[str]:

@@ -27,6 +27,7 @@ from lamina.memory.provider import (
     MemoryProvider,
     UpdateRequest,
 )
+from lamina.memory.rows import scope_key
 from lamina.memory.search import LayerSearch
 from lamina.memory.settings import MemorySettings
 from lamina.memory.types import (
@@ -101,6 +102,11 @@ class MemoryService:
     def scoped(self, **identifiers: Unpack[IdentifierArguments]) -> "MemoryService":
         """The same memory with identifiers filled in: `mine = app.memory.scoped(user_id="u1")`."""
         return replace(self, identifiers=self._caller(identifiers))
+
+    async def scope_names(self, **identifiers: Unpack[IdentifierArguments]) -> tuple[str, ...]:
+        """What other rooms call the scopes within the caller's reach."""
+        scopes = accessible_scopes(self.tenant, await self._completed(identifiers))
+        return tuple(scope_key(scope).key for scope in scopes)
 
     async def add(
         self,
