@@ -39,6 +39,7 @@ from lamina.knowledge.stored import StoredKnowledge
 from lamina.learning.engine import LearningEngine
 from lamina.learning.saving import LearningSaver
 from lamina.learning.service import LearningService
+from lamina.learning.stored import StoredLearnings
 from lamina.memory.hierarchy import Hierarchy
 from lamina.memory.retrying import RetryingProvider
 from lamina.memory.service import MemoryService
@@ -188,7 +189,14 @@ class App:
 
     def _open_learning(self, parts: Parts, ground: Mapping[str, Any]) -> LearningService:
         rules, audit = self.settings.learning, ground["audit"]
-        saver = LearningSaver(database=parts.database, metrics=self.metrics, audit=audit, embedder=ground["embedder"])
+        saver = LearningSaver(
+            database=parts.database,
+            metrics=self.metrics,
+            audit=audit,
+            embedder=ground["embedder"],
+            on_saved=None if self._graph is None else self._graph.buffer,
+            on_removed=remove_sources,
+        )
         watcher = LearningEngine(
             database=parts.database,
             settings=rules,
@@ -299,7 +307,7 @@ class App:
 
             self._graph = open_graph(
                 database=self.parts.database,
-                texts=(StoredMemories(), StoredKnowledge()),
+                texts=(StoredMemories(), StoredKnowledge(), StoredLearnings()),
                 settings=self.settings.graph,
                 clock=self._clock,
                 metrics=self.metrics,

@@ -73,7 +73,7 @@ _RULES: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]
     )
 )
 _AGAIN = re.compile(r"(<(?:value|url|time|id|address|path|number)>)(?:(?:[,;:|/-]|\s)+\1)+")
-_PLACEHOLDER = re.compile(r"<(?:value|url|time|id|address|path|number)>")
+PLACEHOLDER = re.compile(r"<(?:value|url|time|id|address|path|number)>")
 
 
 def error_text(error: BaseException) -> str:
@@ -110,7 +110,7 @@ def extract_pattern(text: str) -> str:
 def _once(text: str) -> str:
     kind, message = _split(_last_line(text))
     pattern = _replaced(message)[:LONGEST_PATTERN].strip()
-    if any(character.isalpha() for character in _PLACEHOLDER.sub("", pattern)):
+    if any(character.isalpha() for character in PLACEHOLDER.sub("", pattern)):
         return pattern
     if not kind:
         return pattern or UNKNOWN

@@ -10,6 +10,7 @@ from lamina.index.store import ScopeKey
 from lamina.kernel.text import normalise
 from lamina.knowledge.types import Origin
 from lamina.learning.confidence import Belief
+from lamina.learning.pattern import PLACEHOLDER
 from lamina.learning.tables import learning
 from lamina.learning.types import Learning, LearningCategory
 
@@ -60,6 +61,11 @@ def searched_text(
 def text_of(one: Learning) -> str:
     """The searched text of a learning."""
     return searched_text(tool=one.tool, trigger=one.trigger, pattern=one.pattern, diagnosis=one.diagnosis, fix=one.fix)
+
+
+def told_text(one: Learning) -> str:
+    """What a learning says to other rooms: its words, without the placeholders of its pattern."""
+    return PLACEHOLDER.sub("", text_of(one))
 
 
 def learning_from_row(row: Any) -> Learning:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from lamina.database.engine import Database
 from lamina.database.slots import Slot
+from lamina.database.texts import RemovedListener
 from lamina.embedding.job import EmbeddingJob, EmbeddingSink
 from lamina.embedding.query import QueryEmbedder
 from lamina.errors import LaminaError, RateLimitedError
@@ -12,7 +13,7 @@ from lamina.index.store import pack_vector
 from lamina.kernel.audit import AuditSink
 from lamina.kernel.saved import SavedListener, SavedText
 from lamina.kernel.text import content_hash
-from lamina.learning.rows import learning_scope, text_of
+from lamina.learning.rows import learning_scope, text_of, told_text
 from lamina.learning.texts import LearningTexts
 from lamina.learning.writing import Draft, LearningTakenError, Saved, learn
 from lamina.observability.metrics import Metrics
@@ -32,6 +33,8 @@ class LearningSaver:
     embeddings: EmbeddingSink | None = None
     """Where saved texts wait for their vectors; without it a vector is computed right after the save."""
     on_saved: SavedListener | None = None
+    on_removed: RemovedListener | None = None
+    """Told inside the transaction that removes learnings."""
 
     async def save(self, draft: Draft, *, actor: str, session: str | None) -> Saved:
         """Store a learning with its audit row and announce it. Raises RateLimitedError that names the limit."""
@@ -68,7 +71,7 @@ class LearningSaver:
                 tenant=tenant,
                 kind="learning",
                 key=saved.learning.id,
-                text=text,
+                text=told_text(saved.learning),
                 created=saved.outcome == "created",
                 session_key=session,
             )

@@ -241,7 +241,7 @@ class LearningService(CheckedLearning):
         with self._verb("learning_delete"):
             self._require_enabled()
             one = Selection(ids=(self._id(id),)).conditions()
-            if not await self.database.write(lambda link: remove(link, self.tenant, one)):
+            if not await self.database.write(lambda link: remove(link, self.tenant, one, self.saver.on_removed)):
                 raise _not_found(id)
         await self._record("learning_delete", id, {}, self._session(session_key))
 
@@ -271,7 +271,7 @@ class LearningService(CheckedLearning):
             if dry_run:
                 found = await self.database.read(lambda link: link.execute(choose(conditions, self.tenant)).all())
                 return CleanUpResult(learnings=tuple(map(learning_from_row, reversed(found))), dry_run=True)
-            gone = await self.database.write(lambda link: remove(link, self.tenant, conditions))
+            gone = await self.database.write(lambda link: remove(link, self.tenant, conditions, self.saver.on_removed))
         details = {"removed": len(gone), "criteria": chosen.description()}
         await self._record("learning_clean_up", "learning", details, self._session(session_key))
         return CleanUpResult(learnings=tuple(gone), dry_run=False)

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from lamina.database.link import Link, Prepared
 from lamina.database.schema import to_micros
 from lamina.database.slots import Slot, reserve_slot
+from lamina.database.texts import RemovedListener
 from lamina.errors import ProviderError
 from lamina.index.late import put_terms
 from lamina.index.store import Indexable, bury, forget, indexable, touch
@@ -214,7 +215,9 @@ def count_outcomes(
     return None if row is None else learning_from_row(row)
 
 
-def remove(link: Link, tenant: str, condition: Sequence[sa.ColumnElement[bool]]) -> list[Learning]:
+def remove(
+    link: Link, tenant: str, condition: Sequence[sa.ColumnElement[bool]], on_removed: RemovedListener | None
+) -> list[Learning]:
     """Delete the learnings a condition chooses, with their index rows; what they were, newest first."""
     chosen = choose(condition, tenant)
     if link.name == "postgresql":
@@ -227,6 +230,8 @@ def remove(link: Link, tenant: str, condition: Sequence[sa.ColumnElement[bool]])
         for start in range(0, len(rows), _CHUNK):
             numbers = [row[0] for row in rows[start : start + _CHUNK]]
             link.execute(sa.delete(learning).where(learning.c.tenant == tenant, learning.c.row.in_(numbers)))
+        if on_removed is not None:
+            on_removed(link, tenant, "learning", [row[2] for row in rows])
     return [learning_from_row(row) for row in reversed(rows)]
 
 
