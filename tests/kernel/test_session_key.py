@@ -36,5 +36,5 @@ async def test_tasks_inherit_their_own_session() -> None:
         with using_session(key):
             return await asyncio.gather(*(asyncio.ensure_future(read()) for _ in range(3)))
 
-    assert await asyncio.gather(request("a"), request("b")) == [["a"] * 3, ["b"] * 3]
+    assert list(await asyncio.gather(request("a"), request("b"))) == [["a"] * 3, ["b"] * 3]
     assert await read() is None
