@@ -20,6 +20,7 @@ async def graph_app(url: str, *, clock: ManualClock | None = None, **graph: obje
         clock=clock or ManualClock(),
         graph={"enabled": True, **graph},
         knowledge={"enabled": True},
+        memory={"sweep_interval_s": 0},
     )
     async with app:
         yield app

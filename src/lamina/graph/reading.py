@@ -1,6 +1,5 @@
 """Reads of the graph: every query names the tenant and the scopes within reach, and leaves out what has expired."""
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -247,14 +246,8 @@ def read_entity(link: Link, view: View, canonical: str) -> Entity | None:
     names = sorted(spelled_out(link, view.tenant, [canonical]))
     columns = graph_mention.c
     where = (*view.mentions(), columns.name.in_(names))
-    labels = Counter(
-        dict(
-            row._tuple()
-            for row in link.execute(
-                sa.select(columns.label, sa.func.count()).where(*where).group_by(columns.label).limit(_MOST_LABELS)
-            )
-        )
-    )
+    counted = sa.select(columns.label, sa.func.count()).where(*where).group_by(columns.label).limit(_MOST_LABELS)
+    labels: dict[str, int] = {row[0]: row[1] for row in link.execute(counted)}
     if not labels:
         return None
     ends = graph_triple.c
