@@ -1,11 +1,7 @@
 """Many tasks and several processes at once: nothing is lost, nothing is counted twice."""
 
 import asyncio
-import os
-import subprocess
-import sys
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
@@ -14,17 +10,11 @@ from lamina.errors import RateLimitedError
 from lamina.knowledge.reference import ReferenceService
 from lamina.knowledge.service import KnowledgeService
 from tests.knowledge.opening import knowing_app, loose_ends, row_counts
+from tests.knowledge.processes import start_worker
 
 pytestmark = pytest.mark.anyio
 
-ROOT = Path(__file__).resolve().parents[2]
 TASKS = 64
-
-
-def start_worker(url: str, mode: str, name: str, count: int) -> "subprocess.Popen[str]":
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
-    command = [sys.executable, "-m", "tests.knowledge.worker", url, mode, name, str(count)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=environment)
 
 
 @pytest.mark.requirement("knowledge.store.concurrent-saves")

@@ -18,9 +18,9 @@ async def main(url: str, mode: str, name: str, count: int) -> None:
             key, session = ("shared", None) if mode == "versions" else (f"{name}-{number}", "s")
             try:
                 saved = await app.knowledge.save(key, f"{name} {number}", category="fact", session_key=session)
-                print(saved.entry.version)
+                print(saved.entry.version, flush=True)
             except LaminaError as error:
-                print(error.code)
+                print(error.code, flush=True)
 
 
 if __name__ == "__main__":
