@@ -1,6 +1,5 @@
 """Reads of stored learnings, each on one view of the store."""
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
@@ -27,6 +26,11 @@ _POOL = 6
 _OF_TENANT = learning.c.tenant == sa.bindparam("tenant")
 _GET = Prepared(sa.select(*LEARNING_COLUMNS).where(_OF_TENANT, learning.c.id == sa.bindparam("id")))
 _KNOWN = Prepared(sa.select(*LEARNING_COLUMNS).where(_OF_TENANT, learning.c.identity == sa.bindparam("identity")))
+_TRUSTED = Prepared(
+    sa.select(learning.c.row).where(
+        _OF_TENANT, learning.c.fix.is_not(None), sa.bindparam("least", type_=sa.Double) <= CONFIDENCE
+    )
+)
 _BY_ROWS = select_rows(learning, LEARNING_COLUMNS)
 
 
@@ -60,9 +64,9 @@ def search_learnings(link: Link, engine: SearchEngine, tenant: str, search: Sear
     hits = _hits(link, tenant, ranked, search)
     if len(hits) < search.limit and ranked is not None and len(ranked.entries) == pool:
         # Others may pass further down: ask for all that may be shown, and rank only those.
-        allowed = _rows_where(tenant, search.selection.conditions())
+        allowed = _rows_where(tenant, search.selection)
         hits = _hits(link, tenant, _rank(link, engine, tenant, search, limit=search.limit, allowed=allowed), search)
-    return tuple(hits[: search.limit])
+    return tuple(hits)
 
 
 def _rank(
@@ -87,15 +91,25 @@ def _hits(link: Link, tenant: str, ranked: Ranked | None, search: Search) -> lis
     hits = []
     for entry, score, signal in zip(ranked.entries.tolist(), ranked.scores.tolist(), ranked.signals, strict=True):
         row = read.get(entry)  # on PostgreSQL an entry can go between ranking and reading
-        if row is not None and search.selection.matches(found := learning_from_row(row)):
+        if row is not None and search.selection.matches(row):
+            found = learning_from_row(row)
             explain = {**asdict(signal), "confidence": found.confidence}
             hits.append(LearningHit(learning=found, score=score, explain=explain))
+            if len(hits) == search.limit:
+                break
     return hits
 
 
-def _rows_where(tenant: str, conditions: Sequence[sa.ColumnElement[bool]]) -> Allowed:
+def _rows_where(tenant: str, selection: Selection) -> Allowed:
+    """The rows that may be shown; what a prompt asks for at every turn is prepared."""
+    least = selection.min_confidence
+    known = selection == Selection(has_fix=True, min_confidence=least) and least is not None
+
     def rows(link: Link, _scope_id: int) -> NDArray[np.int64]:
-        chosen = sa.select(learning.c.row).where(learning.c.tenant == tenant, *conditions)
+        if known:
+            found = link.run(_TRUSTED, {"tenant": tenant, "least": least}).fetchall()
+            return np.fromiter((row[0] for row in found), np.int64, count=len(found))
+        chosen = sa.select(learning.c.row).where(learning.c.tenant == tenant, *selection.conditions())
         return np.array(link.execute(chosen).scalars().all(), np.int64)
 
     return rows

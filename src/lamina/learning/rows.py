@@ -36,6 +36,9 @@ LEARNING_COLUMNS: tuple[sa.Column[Any], ...] = (
     learning.c.last_seen_at,
 )
 """In the order `learning_from_row` reads them."""
+TOOL, FIX, CATEGORY, ALPHA, BETA = (
+    LEARNING_COLUMNS.index(learning.c[name]) for name in ("tool", "fix", "category", "alpha", "beta")
+)
 
 
 def learning_scope(tenant: str) -> ScopeKey:

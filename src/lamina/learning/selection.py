@@ -2,12 +2,14 @@
 
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from typing import Any
 
 import sqlalchemy as sa
 
 from lamina.database.schema import to_micros
+from lamina.learning.rows import ALPHA, BETA, CATEGORY, FIX, TOOL
 from lamina.learning.tables import CONFIDENCE, learning
-from lamina.learning.types import Learning, LearningCategory
+from lamina.learning.types import LearningCategory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,16 +50,13 @@ class Selection:
             chosen.append(columns.id.in_(self.ids))
         return chosen
 
-    def matches(self, one: Learning) -> bool:
-        """Whether a learning meets the criteria."""
+    def matches(self, row: Any) -> bool:
+        """Whether a row of `LEARNING_COLUMNS` meets the criteria that a search has."""
         return (
-            (self.tool is None or one.tool == self.tool)
-            and (self.category is None or one.category is self.category)
-            and (self.has_fix is None or (one.fix is not None) == self.has_fix)
-            and (self.min_confidence is None or one.confidence >= self.min_confidence)
-            and (self.max_confidence is None or one.confidence <= self.max_confidence)
-            and (self.not_seen_since is None or one.last_seen_at < self.not_seen_since)
-            and (self.ids is None or one.id in self.ids)
+            (self.tool is None or row[TOOL] == self.tool)
+            and (self.category is None or row[CATEGORY] == self.category.value)
+            and (self.has_fix is None or (row[FIX] is not None) == self.has_fix)
+            and (self.min_confidence is None or row[ALPHA] / (row[ALPHA] + row[BETA]) >= self.min_confidence)
         )
 
     def description(self) -> dict[str, object]:
