@@ -169,7 +169,14 @@ class App:
 
     def _open_context(self, parts: Parts, embedder: Embedder) -> None:
         context = open_context(
-            Rooms(memory=self.memory, knowledge=self.knowledge, references=self.references, learning=self.learning),
+            Rooms(
+                memory=self.memory,
+                knowledge=self.knowledge,
+                references=self.references,
+                learning=self.learning,
+                skills=lambda: self.skills,
+                graph=self.graph if self.settings.graph.enabled else None,
+            ),
             database=parts.database,
             embedder=embedder,
             ranking=RankingModel(calibration=parts.provider.model.calibration or Calibration()),

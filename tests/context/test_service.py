@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from lamina.app import App
+from lamina.app import App, open
 from lamina.context.service import ContextService, shortened
 from lamina.context.tools import ToolDescriptor
 from lamina.context.types import ContextItem, ContextLayer, LayerSource, Origin, Place, Semantic
@@ -63,6 +63,39 @@ async def test_known_solutions_are_in_the_prompt(app: App) -> None:
     prompt = await app.context.assemble(BASE, query="the deploy times out")
     assert "## Known Solutions" in prompt.text
     assert "- (user said) When 'deploy times out' occurs: raise the timeout to 90 s" in prompt.text
+
+
+async def test_active_skills_are_in_the_prompt(app: App) -> None:
+    await app.skills.create(
+        "deploy-note",
+        description="Write a note about a deploy",
+        type="template",
+        definition={"template": "Deployed {{ app }}"},
+        parameters={"type": "object", "properties": {"app": {"type": "string"}}, "required": ["app"]},
+    )
+    assert "Available Skills" not in (await app.context.assemble(BASE, query="deploy note")).text
+    await app.skills.approve("deploy-note")
+    text = (await app.context.assemble(BASE, query="deploy note")).text
+    assert "## Available Skills" in text
+    assert "deploy-note: Write a note about a deploy" in text
+
+
+async def test_the_graph_adds_what_belongs_to_what_was_found_and_respects_sessions(store_url: str) -> None:
+    async with open(
+        store_url, knowledge={"enabled": True}, graph={"enabled": True}, memory={"sweep_interval_s": 0.0}
+    ) as app:
+        await app.memory.add("Alice works at Initech.", layer="user", user_id="u1")
+        await app.memory.add("Initech uses Kubernetes.", layer="user", user_id="u1")
+        await app.memory.add("Initech uses Terraform.", layer="session", user_id="u1", session_id="a")
+        await app.graph.settled()
+        prompt = await app.context.assemble(BASE, query="Where does Alice work?", user_id="u1", session_key="b")
+        assert "## Graph-Expanded Context" in prompt.text
+        assert "Kubernetes" in prompt.text
+        assert "Terraform" not in prompt.text
+        prompt = await app.context.assemble(BASE, query="Where does Alice work?", user_id="u1", session_key="a")
+        assert "Terraform" in prompt.text
+        prompt = await app.context.assemble(BASE, query="Where does Alice work?", user_id="u2", session_key="a")
+        assert "Initech" not in prompt.text
 
 
 async def test_the_receipt_says_what_by_which_signals_and_how_large(app: App) -> None:

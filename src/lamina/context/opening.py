@@ -1,6 +1,8 @@
 """Joins the rooms to a context service: which layer is fed by what."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from lamina.context.quarantine import Quarantine
 from lamina.context.receipts import ReceiptStore
@@ -8,7 +10,14 @@ from lamina.context.retriever import ContextRetriever
 from lamina.context.runtime import RuntimeContextAdapter
 from lamina.context.service import ContextService
 from lamina.context.settings import ContextSettings
-from lamina.context.sources import KnowledgeSource, LearningSource, MemorySource, ReferenceSource
+from lamina.context.sources import (
+    GraphSource,
+    KnowledgeSource,
+    LearningSource,
+    MemorySource,
+    ReferenceSource,
+    SkillSource,
+)
 from lamina.context.types import ContextLayer, LayerSource, Place, Semantic
 from lamina.database.engine import Database
 from lamina.embedding.types import Embedder
@@ -20,6 +29,10 @@ from lamina.learning.service import LearningService
 from lamina.memory.service import MemoryService
 from lamina.observability.metrics import Metrics
 
+if TYPE_CHECKING:
+    from lamina.graph.service import GraphService
+    from lamina.skill.service import SkillService
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rooms:
@@ -29,6 +42,9 @@ class Rooms:
     knowledge: KnowledgeService
     references: ReferenceService
     learning: LearningService
+    skills: "Callable[[], SkillService]"
+    """Called when skills are first searched for, because opening them takes a while."""
+    graph: "GraphService | None" = None
 
     def sources(self, settings: ContextSettings) -> dict[Place, LayerSource]:
         """The layers that have something to give; a room that is switched off is not even asked."""
@@ -37,6 +53,9 @@ class Rooms:
             sources[ContextLayer.USER_KNOWLEDGE] = KnowledgeSource(service=self.knowledge)
             sources[ContextLayer.EXTERNAL_KNOWLEDGE] = ReferenceSource(service=self.references)
             sources[ContextLayer.AGENT_LEARNINGS] = LearningSource(service=self.learning)
+            sources[ContextLayer.SKILL_PATTERNS] = SkillSource(skills=self.skills)
+        if self.graph is not None:
+            sources[Semantic.GRAPH] = GraphSource(service=self.graph, memory=self.memory)
         return sources
 
 

@@ -9,6 +9,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from lamina.context.keywords import extract_keywords
@@ -25,6 +26,7 @@ from lamina.context.types import (
     Origin,
     Place,
     RetrievalResult,
+    Semantic,
 )
 from lamina.errors import InvalidInputError, LaminaError
 from lamina.kernel.checks import is_whole
@@ -35,6 +37,8 @@ from lamina.observability.metrics import Metrics
 _log = logging.getLogger("lamina.context")
 
 _KEYWORDLESS = frozenset({ContextLayer.OBSERVATIONS, ContextLayer.REFLECTIONS})
+# Runtime context is read, not searched; the graph comes after the others, because it starts from what they found.
+_NOT_SEARCHED: frozenset[Place] = frozenset({ContextLayer.RUNTIME_CONTEXT, Semantic.GRAPH})
 _LONGEST_ITEM = 100_000
 
 Search = Callable[[], Awaitable[Sequence[ContextItem]]]
@@ -96,7 +100,12 @@ class ContextRetriever:
         with nullcontext() if session_key is None else using_session(session_key):
             if self.runtime is not None and ContextLayer.RUNTIME_CONTEXT in places:
                 gathered.run(ContextLayer.RUNTIME_CONTEXT, self.runtime)
-            await gathered.run_all(self._searches(places, request), deadline_s=self.settings.deadline_s)
+            searches = self._searches(places, request)
+            await gathered.run_all(searches, deadline_s=self.settings.deadline_s)
+            if Semantic.GRAPH in places and Semantic.GRAPH in self.sources and keywords:
+                request = replace(request, found=tuple(chain.from_iterable(gathered.items.values())))
+                graph: dict[Place, Search] = {Semantic.GRAPH: partial(self.sources[Semantic.GRAPH].retrieve, request)}
+                await gathered.run_all(graph, deadline_s=self.settings.deadline_s)
         return RetrievalResult(
             items={place: found for place in places if (found := gathered.items.get(place))},
             keywords=keywords,
@@ -107,7 +116,7 @@ class ContextRetriever:
     def _searches(self, places: Sequence[Place], request: LayerRequest) -> dict[Place, Search]:
         searches: dict[Place, Search] = {}
         for place in places:
-            if place is ContextLayer.RUNTIME_CONTEXT or (not request.keywords and place not in _KEYWORDLESS):
+            if place in _NOT_SEARCHED or (not request.keywords and place not in _KEYWORDLESS):
                 continue
             if place is ContextLayer.TOOL_REGISTRY and self.tools is not None:
                 searches[place] = partial(_tool_search, self.tools, request)

@@ -133,6 +133,8 @@ class LayerRequest:
     tenant: str = "default"
     session_key: str | None = None
     identifiers: Identifiers = field(default_factory=Identifiers)
+    found: tuple[ContextItem, ...] = ()
+    """What the other layers found, for the graph, which starts from there."""
 
 
 def arguments(identifiers: Identifiers) -> IdentifierArguments:
