@@ -7,14 +7,18 @@ the async ones, wrapped: their signatures, types and docstrings are the same by 
 import asyncio
 import functools
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from concurrent.futures import CancelledError, Future
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar, Unpack
 
 from lamina import app as asynchronous
 from lamina.config import Settings
+from lamina.context.quarantine import Quarantine
+from lamina.context.service import ContextService
+from lamina.context.tools import Tool
 from lamina.embedding.types import Embedder
 from lamina.errors import ConfigurationError
 from lamina.kernel.clock import Clock
@@ -157,6 +161,37 @@ class SyncAudit(_Twin[AuditLog]):
     list = _blocking(AuditLog.list)
 
 
+class SyncQuarantine(_Twin[Quarantine]):
+    """`app.context.quarantine`, blocking."""
+
+    list = _blocking(Quarantine.list)
+    release = _blocking(Quarantine.release)
+    purge = _blocking(Quarantine.purge)
+
+
+class SyncContext(_Twin[ContextService]):
+    """`app.context`, blocking."""
+
+    retrieve = _blocking(ContextService.retrieve)
+    assemble = _blocking(ContextService.assemble)
+    list_receipts = _blocking(ContextService.list_receipts)
+    get_receipt = _blocking(ContextService.get_receipt)
+    store_receipt = _blocking(ContextService.store_receipt)
+
+    @property
+    def quarantine(self) -> SyncQuarantine:
+        """Texts held back from prompts."""
+        return SyncQuarantine(self._inner.quarantine, self._loop)
+
+    def with_tools(self, tools: Iterable[Tool]) -> "SyncContext":
+        """The same context with these tools to offer."""
+        return SyncContext(self._inner.with_tools(tools), self._loop)
+
+    def for_tenant(self, tenant: str) -> "SyncContext":
+        """The same context for another tenant."""
+        return SyncContext(self._inner.for_tenant(tenant), self._loop)
+
+
 class SyncHierarchy(_Twin[Hierarchy]):
     """`app.hierarchy`, blocking."""
 
@@ -181,8 +216,13 @@ class SyncApp:
         self.knowledge = SyncKnowledge(inner.knowledge, self._loop)
         self.references = SyncReferences(inner.references, self._loop)
         self.audit = SyncAudit(inner.audit, self._loop)
+        self.context = SyncContext(inner.context, self._loop)
 
     sweep = _blocking(asynchronous.App.sweep)
+
+    def session(self, key: str | None) -> AbstractContextManager[None]:
+        """Bind a session for every call inside the block."""
+        return self._inner.session(key)
 
     @property
     def settings(self) -> Settings:
