@@ -67,6 +67,21 @@ def test_any_text_can_be_redacted_twice(text: str) -> None:
     assert redact(once) == once
 
 
+@pytest.mark.parametrize("unit", ["sk-", "eyJ-", "M-", "://:", "@-----BEGIN RSA PRIVATE KEY-----", "password: x\n"])
+def test_a_long_text_that_almost_holds_secrets_takes_no_longer_than_its_length(unit: str) -> None:
+    # Were the time to grow with the square of the length, this would not end.
+    text = unit * (100_000 // len(unit))
+    assert len(redact(text)) > 0
+
+
+def test_a_key_that_was_cut_off_does_not_hide_the_one_after_it() -> None:
+    cut = "-----BEGIN PRIVATE KEY-----\nMIIEow@"
+    whole = "-----BEGIN PRIVATE KEY-----\nMIIEpQ@IBAA\n-----END PRIVATE KEY-----"
+    hidden = redact(f"{cut} and {whole} and text")
+    assert "MIIE" not in hidden
+    assert hidden.endswith(" and text")
+
+
 def test_addresses_of_people_stay_where_asked() -> None:
     text = "mail ann@example.com, password=tr0ub4dor1"
     assert redact(text, emails=False) == "mail ann@example.com, password=[redacted]"

@@ -26,9 +26,10 @@ REDACTED: Final = "[redacted]"
 EMAIL: Final = "[email]"
 
 _DEEPEST = 32
+_LINE_REST = 64  # characters after a value that tell whether its line ends there
 
 _QUOTED = r"""\\?"(?:[^"\\\n]|\\[^"\n])*\\?"|'(?:[^'\\\n]|\\.)*'"""
-_URL_PASSWORD = re.compile(r"(://[^\s:/?#@\"'<>]*):(?!\d{1,5}(?:[/?#\s]|$)|//)([^\s\"'<>]*)@(?=[\w\[])")
+_URL_PASSWORD = re.compile(r"(://[^\s:/?#@\"'<>]*):(?!\d{1,5}(?:[/?#\s]|$)|//)([^\s\"'<>]{0,256})@(?=[\w\[])")
 _URL_TOKEN = re.compile(r"://([\w.~%+-]{16,})@")
 _HEADER = re.compile(
     r"""\b(authorization|cookie|x-(?:auth|api|access|csrf)-(?:token|key))"""
@@ -165,7 +166,7 @@ def _hide(text: str, pattern: re.Pattern[str], judge: Callable[[_Pair], str | No
             name=text[slice(*found.span(1))],
             between=text[slice(*found.span(2))],
             value=text[opened:closed],
-            rest=text[closed:],
+            rest=text[closed : closed + _LINE_REST],
         )
         if (hidden := judge(pair)) is not None:
             parts += [text[last:opened], hidden]
