@@ -9,19 +9,24 @@ A process that is root starts it under an unused user id, because the kernel doe
 
 import os
 import random
+import re
 import shutil
+import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import anyio
+from anyio.abc import Process
 
 from lamina.errors import ConfigurationError
 from lamina.skill.sandbox import SHELL, Limits, ScriptRequest, ScriptResult, environment_of, finish, held
 
 _PROBE = Limits(seconds=10, memory_bytes=256 * 2**20, work_bytes=2**20, processes=16, output_bytes=65_536)
+_PATIENCE_S = 10.0
 _NOBODY = "65534"
 _FREE_USERS = range(1_500_000_000, 1_500_065_536)
 _SYSTEM = ("bin", "lib", "lib32", "lib64", "libx32", "sbin")
@@ -64,22 +69,29 @@ class BubblewrapSandbox:
         program = self._find()
         # Set inside the sandbox, where the kernel counts the processes of this script alone.
         limits = held(request.limits, processes=True)
-        with _memory("script", request.script.encode("utf-8", "replace")) as script:
-            options = "\0".join(_options(request, script)).encode("utf-8", "replace") + b"\0"
+        user = random.choice(_FREE_USERS) if os.getuid() == 0 else None
+        told, tells = os.pipe()
+        with ExitStack() as files:
+            files.callback(os.close, told)
+            script = files.enter_context(_memory("script", request.script.encode("utf-8", "replace")))
+            options = "\0".join([*_options(request, script), "--info-fd", str(tells), ""])
             # Handed over in a file, so that no argument is seen in the machine's list of processes.
-            with _memory("options", options) as given:
-                user = random.choice(_FREE_USERS) if os.getuid() == 0 else None
+            given = files.enter_context(_memory("options", options.encode("utf-8", "replace")))
+            try:
                 process = await anyio.open_process(
                     [program, "--args", str(given), "--", *limits, SHELL, "/skill/script"],
                     stdin=subprocess.DEVNULL,
                     env={},
-                    pass_fds=(script, given),
+                    pass_fds=(script, given, tells),
                     start_new_session=True,
                     user=user,
                     group=user,
                     extra_groups=None if user is None else [],
                 )
-        return await finish(process, request.limits)
+            finally:
+                os.close(tells)
+            async with _inside(process, told) as end:
+                return await finish(process, request.limits, end=end)
 
     def _find(self) -> str:
         beside = Path(sys.prefix) / "bin" / "bwrap"
@@ -131,3 +143,46 @@ def _memory(name: str, content: bytes) -> Iterator[int]:
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+@asynccontextmanager
+async def _inside(process: Process, told: int) -> AsyncIterator[Callable[[], None]]:
+    """How to end the first process inside, and with it all others there; none of them is left behind this block."""
+    first: int | None = None
+    try:
+        first = await _first(process, told)
+        yield partial(_kill, process, first)
+    finally:
+        with anyio.CancelScope(shield=True):
+            _kill(process, first)
+            if first is not None:
+                # It ends after the kernel has ended everything else in its namespace.
+                with anyio.move_on_after(_PATIENCE_S):
+                    await anyio.wait_readable(first)
+                os.close(first)
+
+
+async def _first(process: Process, told: int) -> int | None:
+    """A handle of the first process inside, as bwrap tells; None when it could not start one."""
+    said = b""
+    with anyio.move_on_after(_PATIENCE_S):
+        while not (found := re.search(rb'"child-pid": (\d+)\D', said)):
+            await anyio.wait_readable(told)
+            if not (more := os.read(told, 4_096)):
+                return None
+            said += more  # bwrap writes it piece by piece
+        with suppress(OSError):
+            handle = os.pidfd_open(int(found[1]))
+            # Still its child, and not another process that was given the same number.
+            if f"PPid:\t{process.pid}\n" in Path(f"/proc/{int(found[1])}/status").read_text():
+                return handle
+            os.close(handle)
+    return None
+
+
+def _kill(process: Process, first: int | None) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        if first is not None:
+            signal.pidfd_send_signal(first, signal.SIGKILL)
+        elif process.returncode is None:
+            process.kill()

@@ -2,8 +2,9 @@
 
 import os
 import shutil
+import signal
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
@@ -14,6 +15,7 @@ from anyio.abc import ByteReceiveStream, Process
 from lamina.errors import ConfigurationError
 
 SHELL = "/bin/bash"
+_PATIENCE_S = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +78,7 @@ class LimitsOnly:
         command = [*held(limits, processes=False), SHELL, "-c", request.script, "skill"]
         try:
             process = await anyio.open_process(command, stdin=None, cwd=folder, env=environment, start_new_session=True)
-            return await finish(process, limits)
+            return await finish(process, limits, end=lambda: _end_group(process))
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -97,8 +99,11 @@ def environment_of(variables: Mapping[str, str]) -> dict[str, str]:
     return {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": "/work", **variables}
 
 
-async def finish(process: Process, limits: Limits) -> ScriptResult:
-    """Read what a process prints until it ends or a limit is reached; it never outlives this call."""
+async def finish(process: Process, limits: Limits, *, end: Callable[[], None]) -> ScriptResult:
+    """Read what a process prints until it ends or a limit is reached; it never outlives this call.
+
+    `end` ends the process and everything it started.
+    """
     outcome: dict[str, bytes] = {"out": b"", "err": b""}
     reached: list[str] = []
 
@@ -107,7 +112,7 @@ async def finish(process: Process, limits: Limits) -> ScriptResult:
             outcome[name] += chunk
             if sum(map(len, outcome.values())) > limits.output_bytes:
                 reached.append("max_output_bytes")
-                _end(process)
+                end()
                 return
 
     assert process.stdout is not None
@@ -121,9 +126,12 @@ async def finish(process: Process, limits: Limits) -> ScriptResult:
         if scope.cancelled_caught:
             reached.append("timeout_s")
     finally:
-        _end(process)
+        end()
         with anyio.CancelScope(shield=True):
-            await process.wait()
+            with anyio.move_on_after(_PATIENCE_S):
+                await process.wait()
+            if process.returncode is None:
+                process.kill()
             await process.aclose()
     room = limits.output_bytes
     return ScriptResult(
@@ -134,9 +142,7 @@ async def finish(process: Process, limits: Limits) -> ScriptResult:
     )
 
 
-def _end(process: Process) -> None:
-    """Kill the whole group: the process was started as the leader of its own session."""
+def _end_group(process: Process) -> None:
+    """Kill what is left of the session that the process was started as the leader of."""
     with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, 9)
-    with suppress(ProcessLookupError, PermissionError):
-        process.kill()
+        os.killpg(process.pid, signal.SIGKILL)

@@ -25,6 +25,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "object": (dict,),
 }
 _ANY = {"type", "description", "title", "default", "enum", "examples"}
+_TOP = {"type", "properties", "required", "additionalProperties", "title", "description"}
 _BY_TYPE = {
     "string": {"minLength", "maxLength"},
     "integer": {"minimum", "maximum"},
@@ -40,8 +41,10 @@ def check_schema(schema: Mapping[str, object] | None) -> dict[str, object]:
     plain: dict[str, object] = {**check_json("parameters", schema, max_size=LARGEST_SCHEMA)}
     plain.setdefault("type", "object")
     plain.setdefault("properties", {})
-    if plain["type"] != "object":
-        _refuse("parameters must be a JSON schema of type object.")
+    if plain["type"] != "object" or set(plain) - _TOP:
+        _refuse(f"parameters must be a JSON schema of type object with {', '.join(sorted(_TOP - {'type'}))}.")
+    if plain.get("additionalProperties", False) is not False:
+        _refuse("A skill takes the parameters it declares and no others: additionalProperties must be false.")
     _check(plain, "parameters")
     names: Mapping[str, object] = plain["properties"]  # type: ignore[assignment]
     if len(names) > MOST_PARAMETERS:

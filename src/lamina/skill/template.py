@@ -52,10 +52,11 @@ def check_template(text: str) -> set[str]:
     if len(text) > LONGEST_TEMPLATE:
         raise _refused(f"A template has at most {LONGEST_TEMPLATE} characters.")
     try:
-        tree = _environment().parse(text)
-        _environment().compile(tree)
-        variables = find_undeclared_variables(_environment().parse(text))
-        _check(tree, loops=0)
+        environment = _environment()
+        tree = environment.parse(text)
+        _check(tree, loops=0)  # before anything is compiled: the compiler already works out constant expressions
+        variables = find_undeclared_variables(tree)
+        environment.compile(tree)
     except TemplateError as error:
         raise _refused(f"The template cannot be read: {error.message}") from None
     except (RecursionError, SyntaxError, OverflowError, MemoryError):
