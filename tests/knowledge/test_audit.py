@@ -114,6 +114,15 @@ async def test_secrets_are_hidden_before_a_row_is_written(app: App) -> None:
     assert [row.action for row in (await app.audit.list(target=f"push with {secret}")).rows] == ["tool_call"]
 
 
+@pytest.mark.requirement("knowledge.audit.redacted")
+async def test_a_secret_across_the_cut_is_hidden_too(app: App) -> None:
+    secret = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
+    for start in (1_990, 1_970, 19_990):
+        text = "x" * start + " " + secret
+        await app.audit.record(tenant="default", action="tool_call", actor="a", target=text, details={"error": text})
+    assert "ghp_" not in await stored_text(app)
+
+
 async def test_what_the_engine_or_json_cannot_hold_is_made_holdable(app: App) -> None:
     await app.audit.record(
         tenant="default",
@@ -127,6 +136,8 @@ async def test_what_the_engine_or_json_cannot_hold_is_made_holdable(app: App) ->
             "bytes": b"abc",
             "object": object,
             "many": list(range(500)),
+            "wide": {str(number): number for number in range(150)},
+            "long": "y" * 10_000_000,
             "deep": _nested(100),
             "text\0": "\ud800",
             3: "three",  # type: ignore[dict-item]
@@ -142,6 +153,10 @@ async def test_what_the_engine_or_json_cannot_hold_is_made_holdable(app: App) ->
     assert row.details["bytes"] == "[3 bytes]"
     assert row.details["many"] == [*range(100), "… and 400 more"]
     assert row.details["3"] == "three"
+    wide = row.details["wide"]
+    assert isinstance(wide, dict)
+    assert (len(wide), wide["…"]) == (101, "and 50 more")
+    assert str(row.details["long"]).endswith("… (20000 or more characters)")
     assert app.audit.failed_count == 0
 
 

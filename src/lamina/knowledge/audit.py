@@ -9,6 +9,7 @@ import math
 import threading
 from collections.abc import Mapping
 from datetime import datetime
+from itertools import islice
 from typing import Any, cast
 
 import sqlalchemy as sa
@@ -18,7 +19,7 @@ from lamina.database.failure import is_driver_error, translate
 from lamina.database.link import Link, Prepared
 from lamina.database.schema import dump_json, from_micros, load_json, to_micros
 from lamina.errors import LaminaError
-from lamina.kernel.checks import check_limit, check_moment, check_name
+from lamina.kernel.checks import MAX_INTEGER, check_limit, check_moment, check_name
 from lamina.kernel.clock import Clock
 from lamina.kernel.cursor import decode_cursor, encode_cursor, fingerprint
 from lamina.kernel.redact import redact, redact_value
@@ -29,7 +30,9 @@ from lamina.observability.metrics import Metrics
 _log = logging.getLogger("lamina.audit")
 
 _LONGEST_TEXT = 2_000
+_LONGEST_READ = 20_000  # far more than is stored: a secret that the cut would divide is seen whole
 _MOST_ITEMS = 100
+_DEEPEST = 32
 _MOST_ROWS = 1_000
 _DEFAULT_ROWS = 50
 _COLUMNS = ("row", "at", "action", "actor", "target", "session_key", "details")
@@ -118,9 +121,9 @@ class AuditLog:
             "at": to_micros(self._clock.now()),
             "action": _storable(action),
             "actor": _storable(actor),
-            "target": None if target is None else _storable(redact(target)),
+            "target": None if target is None else _storable(redact(target[:_LONGEST_READ])),
             "session_key": None if session_key is None else _storable(session_key),
-            "details": dump_json(_plain(redact_value(dict(details or {})))),
+            "details": dump_json(_plain(redact_value(_bounded(dict(details or {}))))),
         }
 
     def _lost(self, action: str, error: Exception) -> None:
@@ -185,22 +188,39 @@ def _row(row: Any) -> AuditRow:
     )
 
 
+def _bounded(value: object, depth: int = 0) -> object:
+    """As much of a value as is looked at, so that a huge one costs no more than a large one; cuts say so."""
+    if isinstance(value, str):
+        return value[:_LONGEST_READ]
+    if depth >= _DEEPEST:
+        return "[too deep]"
+    if isinstance(value, Mapping):
+        some = {key: _bounded(item, depth + 1) for key, item in islice(value.items(), _MOST_ITEMS)}
+        return some if len(value) <= _MOST_ITEMS else {**some, "…": f"and {len(value) - _MOST_ITEMS} more"}
+    if isinstance(value, list | tuple | set | frozenset):
+        items = [_bounded(item, depth + 1) for item in islice(value, _MOST_ITEMS)]
+        return items if len(value) <= _MOST_ITEMS else [*items, f"… and {len(value) - _MOST_ITEMS} more"]
+    return value
+
+
 def _plain(value: object) -> object:
-    """What both engines store as JSON; long texts and lists are cut and say so."""
+    """What both engines store as JSON."""
     if isinstance(value, str):
         return _storable(value)
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > 2**53:
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > MAX_INTEGER:
         return str(value)
     if isinstance(value, dict):
         return {_storable(str(key)): _plain(item) for key, item in value.items()}
     if isinstance(value, list):
-        rest = len(value) - _MOST_ITEMS
-        return [*map(_plain, value[:_MOST_ITEMS]), *([f"… and {rest} more"] if rest > 0 else [])]
+        return [_plain(item) for item in value]
     return value
 
 
 def _storable(text: str) -> str:
     clean = text.replace("\0", "").encode("utf-8", "replace").decode()
-    return clean if len(clean) <= _LONGEST_TEXT else f"{clean[:_LONGEST_TEXT]}… ({len(clean)} characters)"
+    if len(clean) <= _LONGEST_TEXT:
+        return clean
+    length = f"{len(clean)}" if len(clean) < _LONGEST_READ else f"{_LONGEST_READ} or more"
+    return f"{clean[:_LONGEST_TEXT]}… ({length} characters)"
