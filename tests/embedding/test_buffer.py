@@ -3,12 +3,13 @@
 import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import anyio
 import pytest
 import sqlalchemy as sa
 
+import lamina
 from lamina.database.link import Link
 from lamina.database.schema import to_micros
 from lamina.embedding.buffer import EmbeddingBuffer
@@ -105,6 +106,24 @@ async def test_saved_texts_get_their_vectors_in_batches(store_url: str) -> None:
         assert "embedding_requests_total 2.0" in calls
 
 
+@pytest.mark.requirement("knowledge.semantic.queued")
+async def test_a_saved_entry_is_found_by_its_words_at_once_and_by_its_vector_behind_the_save(store_url: str) -> None:
+    async with (
+        bench(store_url) as made,
+        lamina.open(store_url, embedder=made.embedder, clock=made.clock, knowledge={"enabled": True}) as app,
+    ):
+        service = replace(app.knowledge, embeddings=made.buffer)
+        await service.save("theme", "Alice prefers a dark screen", category="preference")
+        assert (await made.embedded(), made.buffer.pending_count) == (set(), 1)
+        (by_words,) = await service.search("dark screen", threshold=0)
+        assert by_words.explain["vector"] == 0
+        await made.buffer.drain()
+        assert len(await made.embedded()) == 1
+        (by_both,) = await service.search("dark screen", threshold=0)
+        assert by_both.explain["vector"] > 0
+
+
+@pytest.mark.requirement("knowledge.semantic.queued")
 async def test_stopping_drains_what_waits(store_url: str) -> None:
     async with bench(store_url) as made:
         row = await made.save("a", "alpha")
