@@ -1,6 +1,7 @@
 """The verbs of learning, on both engines."""
 
 import asyncio
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -12,6 +13,7 @@ from lamina.errors import (
     InvalidCursorError,
     InvalidInputError,
     LearningNotFoundError,
+    ProviderError,
     QueryTooLongError,
     RateLimitedError,
 )
@@ -300,3 +302,16 @@ async def test_changes_leave_audit_rows(app: App, learning: LearningService) -> 
         "learning_delete",
     ]
     assert (rows[-1].actor, rows[-1].session_key, rows[-1].target) == ("ann", "s", "greeting")
+
+
+async def test_a_change_that_fails_leaves_no_audit_row(app: App, learning: LearningService) -> None:
+    def broken(*_: object) -> None:
+        raise ProviderError("the graph is gone")
+
+    saved = await learning.correct("greeting", "Say hello.")
+    failing = replace(learning, saver=replace(learning.saver, on_removed=broken))
+    with pytest.raises(ProviderError):
+        await failing.delete(saved.learning.id)
+    assert await learning.get(saved.learning.id) == saved.learning
+    assert [row.action for row in (await app.audit.list()).rows] == ["learning_save"]
+    assert await loose_ends(app) == {}

@@ -1,6 +1,6 @@
 """What the verbs of learning are given, checked and without secrets."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -24,11 +24,6 @@ class CheckedLearning(NamedTextService):
     """Checks for one tenant. `settings` are those of knowledge, `rules` those of learning."""
 
     rules: LearningSettings
-
-    async def _record(self, action: str, target: str, details: Mapping[str, object], session: str | None) -> None:
-        await self.audit.record(
-            tenant=self.tenant, action=action, actor=self.actor, target=target, details=details, session_key=session
-        )
 
     def _draft(
         self,

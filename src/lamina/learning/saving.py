@@ -1,8 +1,11 @@
 """Stores learnings: the transaction with its retries, the audit row, and who has to hear of a new text."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from lamina.database.engine import Database
+from lamina.database.link import Link
 from lamina.database.slots import Slot
 from lamina.database.texts import RemovedListener
 from lamina.embedding.job import EmbeddingJob, EmbeddingSink
@@ -10,9 +13,9 @@ from lamina.embedding.query import QueryEmbedder
 from lamina.errors import LaminaError, RateLimitedError
 from lamina.index.late import add_vectors
 from lamina.index.store import pack_vector
-from lamina.kernel.audit import AuditSink
 from lamina.kernel.saved import SavedListener, SavedText
 from lamina.kernel.text import content_hash
+from lamina.knowledge.audit import AuditLog
 from lamina.learning.rows import learning_scope, text_of, told_text
 from lamina.learning.texts import LearningTexts
 from lamina.learning.writing import Draft, LearningTakenError, Saved, learn
@@ -28,7 +31,7 @@ class LearningSaver:
 
     database: Database
     metrics: Metrics
-    audit: AuditSink
+    audit: AuditLog
     embedder: QueryEmbedder | None = None
     embeddings: EmbeddingSink | None = None
     """Where saved texts wait for their vectors; without it a vector is computed right after the save."""
@@ -37,27 +40,30 @@ class LearningSaver:
     """Told inside the transaction that removes learnings."""
 
     async def save(self, draft: Draft, *, actor: str, session: str | None) -> Saved:
-        """Store a learning with its audit row and announce it. Raises RateLimitedError that names the limit."""
+        """Store a learning together with its audit row, and announce it. Raises RateLimitedError, naming the limit."""
         try:
-            saved = await self._store(draft)
+            saved = await self._store(draft, actor, session)
         except RateLimitedError as error:
-            await self._record(draft, actor, session, {"refused": error.code, **error.details})
+            await self.audit.record(**_row(draft, actor, session, {"refused": error.code, **error.details}))
             raise
         if saved.outcome in ("created", "changed"):
             await self.announce(draft.tenant, saved, session)
-        if saved.outcome != "unchanged":
-            await self._record(
-                draft, actor, session, {"outcome": saved.outcome, "learning": saved.learning.id, "fix": draft.fix}
-            )
         return saved
 
-    async def _store(self, draft: Draft) -> Saved:
+    async def _store(self, draft: Draft, actor: str, session: str | None) -> Saved:
+        def work(link: Link) -> Saved:
+            saved = learn(link, draft)
+            if saved.outcome != "unchanged":
+                details = {"outcome": saved.outcome, "learning": saved.learning.id, "fix": draft.fix}
+                self.audit.add(link, **_row(draft, actor, session, details))
+            return saved
+
         for _ in range(_ATTEMPTS - 1):
             try:
-                return await self.database.write(lambda link: learn(link, draft))
+                return await self.database.write(work)
             except LearningTakenError:
                 continue  # whoever was first is committed now: the next attempt finds the row
-        return await self.database.write(lambda link: learn(link, draft))
+        return await self.database.write(work)
 
     async def announce(self, tenant: str, saved: Saved, session: str | None) -> None:
         """See to the vector of a new or changed text, and tell who listens."""
@@ -89,16 +95,18 @@ class LearningSaver:
         except LaminaError as error:  # its words are enough to find it, and a back-fill finds what has no vector
             self.metrics.operation_failed("learning_embed", error.code)
 
-    async def _record(self, draft: Draft, actor: str, session: str | None, details: dict[str, object]) -> None:
-        about = {"tool": draft.tool, "pattern": draft.pattern, "category": draft.category.value}
-        await self.audit.record(
-            tenant=draft.tenant,
-            action="learning_save",
-            actor=actor,
-            target=draft.trigger,
-            details={**about, **details},
-            session_key=session,
-        )
+
+def _row(draft: Draft, actor: str, session: str | None, details: Mapping[str, object]) -> dict[str, Any]:
+    """The audit row of a save."""
+    about = {"tool": draft.tool, "pattern": draft.pattern, "category": draft.category.value}
+    return {
+        "tenant": draft.tenant,
+        "action": "learning_save",
+        "actor": actor,
+        "target": draft.trigger,
+        "details": {**about, **details},
+        "session_key": session,
+    }
 
 
 def slot_of(tenant: str, session: str | None) -> Slot | None:

@@ -4,11 +4,12 @@ While `knowledge.enabled` is off, nothing is learned and nothing is found: `wrap
 and listings are empty, and what asks for one learning or wants to change one is told how to switch it on.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
 
+from lamina.database.link import Link
 from lamina.database.slots import reset_slots, taken_slots
 from lamina.embedding.cached import Vector
 from lamina.errors import InvalidInputError, LearningNotFoundError
@@ -33,7 +34,7 @@ from lamina.learning.types import (
     SaveLearningResult,
 )
 from lamina.learning.wrapper import Watch
-from lamina.learning.writing import change, choose, count_outcomes, remove
+from lamina.learning.writing import Saved, change, choose, count_outcomes, remove
 
 T = TypeVar("T")
 
@@ -128,13 +129,20 @@ class LearningService(CheckedLearning):
             self._require_enabled()
             session = self._session(session_key)
             draft = self._draft(fix, None, None, "fix", diagnosis, None, None, origin, session)
-            saved = await self.database.write(lambda link: change(link, self.tenant, self._id(id), draft))
+            known = self._id(id)
+
+            def work(link: Link) -> Saved | None:
+                saved = change(link, self.tenant, known, draft)
+                if saved is not None:
+                    details = {"outcome": saved.outcome, "fix": draft.fix, "origin": draft.origin.value}
+                    self._report(link, "learning_fix", known, details, session)
+                return saved
+
+            saved = await self.database.write(work)
             if saved is None:
                 raise _not_found(id)
             if saved.outcome == "changed":
                 await self.saver.announce(self.tenant, saved, session)
-        details = {"outcome": saved.outcome, "fix": draft.fix, "origin": draft.origin.value}
-        await self._record("learning_fix", saved.learning.id, details, session)
         self._try(saved.learning, session)
         return SaveLearningResult(learning=saved.learning, outcome=saved.outcome)
 
@@ -147,18 +155,20 @@ class LearningService(CheckedLearning):
             known = await self.get(id)
             if known.fix is None:
                 raise InvalidInputError("The learning has no fix that could have been tried.", details={"id": id})
-            now = self.clock.now()
-            counted = await self.database.write(
-                lambda link: count_outcomes(
-                    link, self.tenant, known.id, successes=int(success), failures=int(not success), now=now
-                )
-            )
+            now, session = self.clock.now(), self._session(session_key)
+
+            def work(link: Link) -> Learning | None:
+                won = 1 if success else 0
+                counted = count_outcomes(link, self.tenant, known.id, successes=won, failures=1 - won, now=now)
+                if counted is not None:
+                    self._report(link, "learning_outcome", known.id, {"success": bool(won)}, session)
+                return counted
+
+            counted = await self.database.write(work)
             if counted is None:
                 raise _not_found(id)
-        session = self._session(session_key)
         if counted.tool is not None:
             self.watcher.trials.forget((self.tenant, session, counted.tool), counted.id)
-        await self._record("learning_outcome", counted.id, {"success": success}, session)
         return counted
 
     async def fix_for(self, tool: str, error: str | BaseException) -> Learning | None:
@@ -240,10 +250,20 @@ class LearningService(CheckedLearning):
         """Forget a learning with its index rows. Raises LearningNotFoundError."""
         with self._verb("learning_delete"):
             self._require_enabled()
-            one = Selection(ids=(self._id(id),)).conditions()
-            if not await self.database.write(lambda link: remove(link, self.tenant, one, self.saver.on_removed)):
+            known, session = self._id(id), self._session(session_key)
+            if not await self._remove(Selection(ids=(known,)), "learning_delete", known, {}, session):
                 raise _not_found(id)
-        await self._record("learning_delete", id, {}, self._session(session_key))
+
+    async def _remove(
+        self, chosen: Selection, action: str, target: str, details: Mapping[str, object], session: str | None
+    ) -> tuple[Learning, ...]:
+        def work(link: Link) -> tuple[Learning, ...]:
+            gone = tuple(remove(link, self.tenant, chosen.conditions(), self.saver.on_removed))
+            if gone or action == "learning_clean_up":
+                self._report(link, action, target, {**details, "removed": len(gone)}, session)
+            return gone
+
+        return await self.database.write(work)
 
     async def clean_up(
         self,
@@ -267,14 +287,13 @@ class LearningService(CheckedLearning):
                 raise InvalidInputError(
                     "A clean-up needs a criterion: tool, category, max_confidence, not_seen_since or has_fix."
                 )
-            conditions = chosen.conditions()
-            if dry_run:
-                found = await self.database.read(lambda link: link.execute(choose(conditions, self.tenant)).all())
-                return CleanUpResult(learnings=tuple(map(learning_from_row, reversed(found))), dry_run=True)
-            gone = await self.database.write(lambda link: remove(link, self.tenant, conditions, self.saver.on_removed))
-        details = {"removed": len(gone), "criteria": chosen.description()}
-        await self._record("learning_clean_up", "learning", details, self._session(session_key))
-        return CleanUpResult(learnings=tuple(gone), dry_run=False)
+            if not dry_run:
+                session, criteria = self._session(session_key), {"criteria": chosen.description()}
+                gone = await self._remove(chosen, "learning_clean_up", "learning", criteria, session)
+                return CleanUpResult(learnings=gone, dry_run=False)
+            statement = choose(chosen.conditions(), self.tenant)
+            found = await self.database.read(lambda link: link.execute(statement).all())
+            return CleanUpResult(learnings=tuple(map(learning_from_row, reversed(found))), dry_run=True)
 
     async def statistics(self) -> LearningStatistics:
         """What was learned, in numbers."""
