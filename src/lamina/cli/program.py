@@ -15,6 +15,7 @@ from lamina.cli import (
     quarantine,
     reference,
     search,
+    skill,
 )
 from lamina.cli.command import shared_options
 
@@ -38,8 +39,9 @@ program.callback()(shared_options)
 
 for group in (entries.commands, search.commands, files.commands, demo.commands, evaluation.commands):
     program.add_typer(group)
-for group in (knowledge.commands, graph.commands, learning.commands, reference.commands, audit.commands):
+for group in (knowledge.commands, graph.commands, learning.commands, skill.commands, reference.commands):
     program.add_typer(group, rich_help_panel="Knowledge")
+program.add_typer(audit.commands, rich_help_panel="Knowledge")
 for group in (context.commands, quarantine.commands):
     program.add_typer(group, rich_help_panel="Context")
 
