@@ -25,6 +25,8 @@ from lamina.kernel.clock import Clock
 from lamina.knowledge.audit import AuditLog
 from lamina.knowledge.reference import ReferenceService
 from lamina.knowledge.service import KnowledgeService
+from lamina.learning.service import LearningService
+from lamina.learning.types import EngineCounters
 from lamina.memory.hierarchy import Hierarchy
 from lamina.memory.service import MemoryService
 from lamina.memory.types import IdentifierArguments
@@ -33,6 +35,7 @@ from lamina.observability.metrics import Metrics
 P = ParamSpec("P")
 R = TypeVar("R")
 S = TypeVar("S")
+T = TypeVar("T")
 Inner = TypeVar("Inner")
 
 
@@ -136,6 +139,42 @@ class SyncKnowledge(_Twin[KnowledgeService]):
         return SyncKnowledge(self._inner.acting_as(actor), self._loop)
 
 
+class SyncLearning(_Twin[LearningService]):
+    """`app.learning`, blocking."""
+
+    save = _blocking(LearningService.save)
+    correct = _blocking(LearningService.correct)
+    set_fix = _blocking(LearningService.set_fix)
+    record_outcome = _blocking(LearningService.record_outcome)
+    fix_for = _blocking(LearningService.fix_for)
+    get = _blocking(LearningService.get)
+    list = _blocking(LearningService.list)
+    search = _blocking(LearningService.search)
+    delete = _blocking(LearningService.delete)
+    clean_up = _blocking(LearningService.clean_up)
+    statistics = _blocking(LearningService.statistics)
+    drain = _blocking(LearningService.drain)
+    saves_taken = _blocking(LearningService.saves_taken)
+    reset_saves = _blocking(LearningService.reset_saves)
+
+    def wrap(self, tool: T, *, name: str | None = None) -> T:
+        """The tool, watched; a wrapped tool is called as before, on any thread."""
+        return self._inner.wrap(tool, name=name)
+
+    @property
+    def counters(self) -> EngineCounters:
+        """What the engine did, dropped and missed in this process."""
+        return self._inner.counters
+
+    def for_tenant(self, tenant: str) -> "SyncLearning":
+        """The same learning for another tenant."""
+        return SyncLearning(self._inner.for_tenant(tenant), self._loop)
+
+    def acting_as(self, actor: str) -> "SyncLearning":
+        """The same learning with another name in the audit log."""
+        return SyncLearning(self._inner.acting_as(actor), self._loop)
+
+
 class SyncReferences(_Twin[ReferenceService]):
     """`app.references`, blocking."""
 
@@ -214,6 +253,7 @@ class SyncApp:
         self.memory = SyncMemory(inner.memory, self._loop)
         self.hierarchy = SyncHierarchy(inner.hierarchy, self._loop)
         self.knowledge = SyncKnowledge(inner.knowledge, self._loop)
+        self.learning = SyncLearning(inner.learning, self._loop)
         self.references = SyncReferences(inner.references, self._loop)
         self.audit = SyncAudit(inner.audit, self._loop)
         self.context = SyncContext(inner.context, self._loop)
