@@ -30,10 +30,16 @@ $(VENV)/.project: $(VENV)/.requirements pyproject.toml
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
 	@touch $@
 
+# Scripts of skills run in bubblewrap, and their tests are never skipped.
+$(VENV)/.sandbox: $(VENV)/.requirements requirements/bubblewrap.sh
+	@command -v bwrap >/dev/null || test -x $(BIN)/bwrap || { \
+		echo "== bubblewrap"; sh requirements/bubblewrap.sh $(VENV); }
+	@touch $@
+
 run: setup
 	@$(BIN)/lamina demo
 
-test: setup
+test: setup $(VENV)/.sandbox
 	@echo "== format"
 	@$(BIN)/ruff format --check .
 	@echo "== lint"
