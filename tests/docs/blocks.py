@@ -64,7 +64,8 @@ def run_python(page: Page) -> str:
 
 
 def _compile(path: Path, line: int, body: str) -> CodeType:
-    return compile("\n" * line + body, str(path), "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    code: CodeType = compile("\n" * line + body, str(path), "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    return code
 
 
 def commands(page: Page) -> Iterator[tuple[int, str]]:

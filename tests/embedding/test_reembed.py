@@ -41,7 +41,8 @@ class HashedWords:
             for word in text.lower().split():
                 rows_at = sum(map(ord, word)) % self.dimensions
                 row[rows_at] += 1.0
-        return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
+        unit: NDArray[np.float32] = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
+        return unit
 
     async def aclose(self) -> None:
         """Nothing to release."""

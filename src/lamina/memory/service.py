@@ -302,7 +302,8 @@ class MemoryService:
 
     def _caller(self, identifiers: Mapping[str, Any]) -> Identifiers:
         given = check_identifiers(**identifiers)
-        return Identifiers(**{**self.identifiers.to_dict(), **given.to_dict()})
+        mine = self.identifiers.to_dict()
+        return Identifiers(**{**mine, **given.to_dict()}) if mine else given
 
     async def _completed(self, identifiers: Mapping[str, Any]) -> Identifiers:
         return await self.hierarchy.complete(self.tenant, self._caller(identifiers))

@@ -5,12 +5,13 @@ An error's details name fields, limits and lengths; never the text of a memory.
 
 import json
 import math
-import unicodedata
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Never, TypeGuard
 
 from lamina.errors import ContentTooLongError, InvalidInputError, QueryTooLongError
+from lamina.kernel.text import unstorable
 from lamina.memory.types import IDENTIFIER_NAMES, Identifiers, JsonValue, Source
 
 MAX_INTEGER = 2**53
@@ -20,12 +21,14 @@ MAX_TAGS = 100
 MAX_TAG_LENGTH = 200
 MAX_IDENTIFIER_LENGTH = 256
 MAX_REFERENCE_LENGTH = 2048
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 SOURCE_KINDS = ("conversation", "tool_result", "knowledge_sync", "manual", "import")
+_KNOWN = frozenset(IDENTIFIER_NAMES)
 
 
 def is_storable(text: str) -> bool:
     """Whether both engines can store the text: no NUL, no lone surrogate."""
-    return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
+    return unstorable(text) is None
 
 
 def check_content(content: object, max_length: int, *, operation: str | None = None) -> str:
@@ -54,7 +57,7 @@ def check_query(query: object, max_length: int, *, operation: str | None = None)
 
 def check_metadata(metadata: object, max_size: int, *, operation: str | None = None) -> dict[str, JsonValue]:
     """A deep copy as plain JSON; `max_size` is in bytes of compact UTF-8 JSON. None is empty."""
-    if metadata is None:
+    if metadata is None or (type(metadata) is dict and not metadata):
         return {}
     if not isinstance(metadata, Mapping):
         _refuse("Metadata must be an object.", operation, field="metadata", type=type(metadata).__name__)
@@ -101,8 +104,8 @@ def check_identifier(name: str, value: object, *, operation: str | None = None) 
     """One identifier: a non-blank string of at most 256 characters without control characters."""
     if not isinstance(value, str):
         _refuse(f"{name} must be a string.", operation, field=name, type=type(value).__name__)
-    controls = any(unicodedata.category(character) == "Cc" for character in value)
-    if not value.strip() or len(value) > MAX_IDENTIFIER_LENGTH or controls or not is_storable(value):
+    blank_or_long = not value.strip() or len(value) > MAX_IDENTIFIER_LENGTH
+    if blank_or_long or _CONTROL.search(value) or not is_storable(value):
         _refuse(
             f"{name} must be a non-blank string of at most {MAX_IDENTIFIER_LENGTH} characters, "
             "without control characters or lone surrogates.",
@@ -129,7 +132,7 @@ def sought_ids(ids: object, *, operation: str | None = None) -> tuple[str, ...]:
 
 def check_identifiers(*, operation: str | None = None, **ids: object) -> Identifiers:
     """The identifiers given; None is not given, an unknown name is refused."""
-    unknown = sorted(set(ids) - set(IDENTIFIER_NAMES))
+    unknown = sorted(ids.keys() - _KNOWN)
     if unknown:
         _refuse(
             f"There is no identifier {unknown[0][:80]!a}; there are {', '.join(IDENTIFIER_NAMES)}.",
