@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from lamina.cli.output import Output
-from lamina.errors import ConfigurationError
 from lamina.memory.types import IdentifierArguments
 
 if TYPE_CHECKING:
     from lamina.app import App
-    from lamina.config import LoadedSettings, Settings
+    from lamina.config import LoadedSettings
 
 T = TypeVar("T")
 
@@ -49,12 +48,13 @@ class Invocation:
         a new, empty store.
         """
         from lamina.app import App
+        from lamina.database.upkeep import existing_store
         from lamina.observability.logging import configure_logging
 
         settings = self.settings().settings
         configure_logging(settings.logging.level, settings.logging.format)
-        if not create:
-            require_store(settings)
+        if not create and settings.database.url != ":memory:":
+            existing_store(settings.database)
 
         async def within() -> T:
             # A command is over before a sweep would be due.
@@ -64,17 +64,3 @@ class Invocation:
                 return await work(app)
 
         return asyncio.run(within())
-
-
-def require_store(settings: "Settings") -> None:
-    """Raise ConfigurationError when the store is a file that does not exist."""
-    from lamina.database.address import parse_address
-
-    if settings.database.url == ":memory:":
-        return
-    path = parse_address(settings.database.url).path
-    if path is not None and not path.exists():
-        raise ConfigurationError(
-            f"There is no store at {path}.",
-            details={"path": str(path), "next": "Name it with --store, or create it: `lamina add` does."},
-        )

@@ -2,7 +2,7 @@
 
 import typer
 
-from lamina.cli import demo, entries, evaluation, files, search
+from lamina.cli import configuration, demo, entries, evaluation, files, hierarchy, models, search, store
 from lamina.cli.command import shared_options
 
 program = typer.Typer(
@@ -23,8 +23,8 @@ program = typer.Typer(
 )
 program.callback()(shared_options)
 
-for group in (entries.commands, search.commands, files.commands, demo.commands, evaluation.commands):
-    program.add_typer(group)
+for room in (search, entries, hierarchy, files, models, store, demo, configuration, evaluation):
+    program.add_typer(room.commands)
 
 
 def main() -> None:

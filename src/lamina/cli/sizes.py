@@ -1,0 +1,13 @@
+"""Numbers for people."""
+
+
+def bytes_text(size: int) -> str:
+    """A number of bytes with a unit: `12 bytes`, `3.4 MB`."""
+    if size < 1000:
+        return f"{size} bytes"
+    value = float(size)
+    for unit in ("kB", "MB", "GB"):
+        value /= 1000
+        if value < 1000:
+            return f"{value:.1f} {unit}"
+    return f"{value / 1000:.1f} TB"
