@@ -104,3 +104,15 @@ def test_more_entries_ask_for_more_evidence() -> None:
 def test_rare_words_weigh_more_even_in_a_tiny_scope() -> None:
     weights = rarity(np.array([0, 1, 1], np.float32), 3, np.array([0.001, 0.001, 0.2], np.float32))
     assert weights[0] > weights[1] > weights[2] > 0
+
+
+def test_every_score_found_is_a_threshold_that_keeps_it() -> None:
+    index = index_of([Row(i, f"{text} {'and tea ' * i}") for i, text in enumerate(MEMORIES)])
+    for query in ("dark tea mode", "cats", "never peanuts", "Friday and two cats and tea"):
+        everything = search(index, query)
+        found = list(zip(everything.entries.tolist(), everything.scores.tolist(), strict=True))
+        for threshold in {score for _, score in found} | {0.1, 0.7, 1 / 3, 1.0}:
+            kept = search(index, query, threshold=threshold)
+            wanted = [pair for pair in found if pair[1] >= threshold]
+            assert list(zip(kept.entries.tolist(), kept.scores.tolist(), strict=True)) == wanted
+            assert kept.total == len(wanted)

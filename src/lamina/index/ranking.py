@@ -26,6 +26,7 @@ Floats = NDArray[np.float32]
 _BACKGROUND_SIZE = 100.0
 _SMALLEST_CROWD = 5
 _SHORT = 20.0
+_ROUNDING = 1e-6  # of a relevance, computed in single precision
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +110,7 @@ def rank_evidence(evidence: Evidence, *, model: RankingModel, limit: int, thresh
     """Fuse, lift, calibrate and choose."""
     own = _own(evidence, model)
     total = _total(evidence, own, model)
-    passed = total >= np.float32(evidence_of(threshold))
+    passed = _passing(total, threshold)
     if evidence.visible is not None:
         passed &= evidence.visible
     chosen = np.flatnonzero(passed)
@@ -121,9 +122,18 @@ def rank_evidence(evidence: Evidence, *, model: RankingModel, limit: int, thresh
         chosen, strength = chosen[best], strength[best]
     order = np.lexsort((-evidence.entries[chosen], -strength))[:limit]
     chosen, strength = chosen[order], strength[order]
-    scores = np.maximum(relevance(strength), np.float32(min(threshold, 1.0)))
+    scores = relevance(strength)
     signals = _signals(evidence, own, strength, chosen, scores, model)
     return Ranked(entries=evidence.entries[chosen], scores=scores, signals=signals, total=count)
+
+
+def _passing(total: Floats, threshold: float) -> NDArray[np.bool_]:
+    """Mask what scores `threshold` or more. The inverse decides; where rounding could, the score itself does."""
+    passed: NDArray[np.bool_] = total >= np.float32(evidence_of(threshold - _ROUNDING))
+    if threshold > 0:
+        close = np.flatnonzero(passed & (total < np.float32(evidence_of(threshold + _ROUNDING))))
+        passed[close] = relevance(total[close]).astype(np.float64) >= threshold
+    return passed
 
 
 def _own(evidence: Evidence, model: RankingModel) -> Floats:
