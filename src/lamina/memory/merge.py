@@ -45,9 +45,12 @@ def _order(item: Found) -> tuple[int, float]:
 def _distinct(found: list[Found], similarity: float) -> tuple[list[Found], list[Duplicate]]:
     """Keep the first of those that say the same. Only pairs with close or missing vectors have their texts read."""
     cosine = cosines([item.vector for item in found])
+    apart = cosine < similarity
+    if np.count_nonzero(apart) >= len(found) * (len(found) - 1):
+        return found, []  # every pair is apart: only the diagonal is left
     statements = [Statement(item.entry.content) for item in found]
     near: dict[int, list[int]] = {}
-    for here, there in np.argwhere(np.tril(~(cosine < similarity), -1)).tolist():
+    for here, there in np.argwhere(np.tril(~apart, -1)).tolist():
         near.setdefault(here, []).append(there)
     kept: list[int] = []
     left_out: set[int] = set()
