@@ -44,13 +44,19 @@ async def fill(memory: MemoryService) -> None:
 
 @pytest.mark.requirement("memory.search.accessible-layers", "memory.merge.precedence")
 async def test_all_accessible_layers_are_searched_and_sorted_by_precedence_then_score(
-    store_url: str, clock: ManualClock
+    store_url: str, clock: ManualClock, embedder: CountingEmbedder
 ) -> None:
-    async with app_on(store_url, clock=clock) as app:
+    async with app_on(store_url, clock=clock, embedder=embedder) as app:
         await fill(app.memory)
         await app.memory.add("How to indent Python code: with spaces", layer="project", project_id="p")
+        weak = await app.memory.add("The canteen closes at three", user_id="u")
+        embedder.texts.clear()
         hits = await app.memory.search("how do we indent Python code", threshold=0, **EVERYBODY)  # type: ignore[arg-type]
+        cut = await app.memory.search("how do we indent Python code", **EVERYBODY)  # type: ignore[arg-type]
+    assert embedder.texts == ["how do we indent Python code"]
     assert hits.searched_layers == tuple(MemoryLayer)
+    assert cut.hits == tuple(hit for hit in hits if hit.score >= 0.7)
+    assert {hit.id for hit in hits} - {hit.id for hit in cut} == {weak.id}
     assert [hit.layer for hit in hits] == sorted([hit.layer for hit in hits], key=lambda layer: layer.precedence)
     assert {hit.layer for hit in hits} == set(MemoryLayer)
     project = [hit for hit in hits if hit.layer == "project"]
@@ -142,7 +148,7 @@ class Barrier(WrappingProvider):
         return results
 
 
-@pytest.mark.requirement("memory.search.concurrent-layers")
+@pytest.mark.requirement("memory.search.concurrent-layers", "memory.search.accessible-layers")
 async def test_layers_are_searched_at_once_and_merged_when_all_are_done(memory: MemoryService) -> None:
     await fill(memory)
     barrier = Barrier(memory.provider, parties=7)

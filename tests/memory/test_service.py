@@ -1,5 +1,6 @@
 """The verbs of memory, through the app as a caller opens it."""
 
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -26,6 +27,14 @@ from tests.stores import CountingEmbedder, app_on
 from tests.wrapping import WrappingProvider
 
 pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def app(store_url: str, clock: ManualClock, embedder: CountingEmbedder) -> AsyncIterator[App]:
+    """Every verb is proved on both engines."""
+    async with app_on(store_url, clock=clock, embedder=embedder) as opened:
+        embedder.texts.clear()
+        yield opened
 
 
 @pytest.mark.requirement("memory.add.content-and-layer", "memory.embedding.generated", "memory.get.existing")
@@ -140,6 +149,7 @@ async def test_new_content_is_embedded_and_found(
     assert updated.embedding_regenerated
     assert embedder.texts[-1] == "Lunch is at the Italian restaurant"
     assert (updated.memory.updated_at, updated.memory.created_at) == (clock.now(), added.memory.created_at)
+    assert await memory.get(added.id, user_id="u1") == updated.memory
     hits = await memory.search("Italian restaurant for lunch", user_id="u1")
     assert [hit.content for hit in hits] == ["Lunch is at the Italian restaurant"]
     assert len(await memory.search("meeting on Monday in room seven", user_id="u1")) == 0
@@ -158,6 +168,7 @@ async def test_metadata_alone_is_merged_and_not_embedded(
     assert updated.memory.metadata == {"a": {"y": 2}, "b": 1, "c": 3}
     assert (updated.memory.content, updated.memory.tags) == ("Tea", ("drink",))
     assert updated.memory.updated_at == clock.now() > added.memory.updated_at
+    assert await memory.get(added.id, user_id="u1") == updated.memory
 
 
 async def test_unchanged_content_is_not_embedded_again(memory: MemoryService, embedder: CountingEmbedder) -> None:

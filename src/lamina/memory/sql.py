@@ -98,8 +98,10 @@ class SqlMemoryProvider(MemoryProvider):
         self._engine.use(self._model, RankingModel(calibration=calibration))
 
     async def shutdown(self) -> None:
-        await self._database.close()
-        await self._embedder.aclose()
+        try:
+            await self._database.close()
+        finally:
+            await self._embedder.aclose()
 
     async def health_check(self) -> Health:
         started = self._clock.monotonic()

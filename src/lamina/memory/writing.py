@@ -142,7 +142,7 @@ def apply_update(link: Link, model: StoredModel, stored: StoredMemory, request: 
     indexed = stored.indexed
     if new.content != old.content and request.embedding is not None:
         place = touch(link, stored.key, added=0)
-        bury(link, scope_id=place.scope_id, rows=[(stored.row, stored.indexed)])
+        bury(link, tenant=stored.key.tenant, scope_id=place.scope_id, rows=[(stored.row, stored.indexed)])
         row = (stored.row, indexable_entry(new, request.embedding))
         put(link, place, tenant=stored.key.tenant, model=model.name, model_id=model.id, rows=[row])
         indexed = place.version
@@ -151,6 +151,7 @@ def apply_update(link: Link, model: StoredModel, stored: StoredMemory, request: 
         moment = None if new.expires_at is None else new.expires_at.timestamp()
         reschedule(
             link,
+            tenant=stored.key.tenant,
             scope_id=place.scope_id,
             entry=stored.row,
             indexed=stored.indexed,
