@@ -1,8 +1,7 @@
 """`lamina reembed` and `lamina calibrate`. The rooms that do the work are imported when a command runs."""
 
-import asyncio
-import json
 import os
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import typer
@@ -11,10 +10,13 @@ from rich.table import Table
 
 from lamina.cli.command import command
 from lamina.cli.invocation import Invocation
+from lamina.cli.output import one_line, plain
 
 if TYPE_CHECKING:
     from lamina.app import App
+    from lamina.database.link import Link
     from lamina.embedding.reembed import Progress, ReembedReport
+    from lamina.embedding.types import Embedder
     from lamina.index.calibration import Calibration
 
 commands = typer.Typer()
@@ -36,24 +38,28 @@ def reembed(call: Invocation) -> None:
     Searches use the old model until every memory of every tenant has its new vector. Interrupt it whenever you
     like: the same command goes on where it stopped.
     """
-    with call.output.progress("embedding") as progress:
-        try:
+    import asyncio
+
+    try:
+        with call.output.progress("embedding") as progress:
             report = asyncio.run(_reembed(call, progress))
-        except (KeyboardInterrupt, asyncio.CancelledError):
-            call.output.note("The store still uses its old model. Run the same command again to go on.")
-            raise
-    words = f"{report.embedded} embedded, {report.resumed} done before; the store now uses {report.model}"
-    if report.previous == report.model:
-        words = f"nothing to do: the store uses {report.model}"
+    except KeyboardInterrupt:
+        call.output.note("The store still uses its old model. Run the same command again to go on.")
+        raise
     document = {
         "embedded": report.embedded,
         "resumed": report.resumed,
         "model": report.model,
         "previous": report.previous,
     }
-    call.output.show(document, words)
-    if call.embedder is not None and report.previous != report.model:
-        call.output.note(f'To open it from now on: model = "{call.embedder}" under [embedding] in lamina.toml.')
+    if report.previous == report.model:
+        call.output.show(document, plain(f"nothing to do: the store uses {report.model}"))
+        return
+    before = f", {report.resumed} by an earlier run" if report.resumed else ""
+    call.output.show(document, plain(f"{report.embedded} embedded{before}; the store now uses {report.model}"))
+    if call.embedder is not None:
+        call.output.note("Put this into lamina.toml, so that every command uses it:")
+        call.output.note(f'[embedding]\nmodel = "{call.embedder}"')
 
 
 async def _reembed(call: Invocation, progress: "Progress") -> "ReembedReport":
@@ -74,10 +80,22 @@ async def _reembed(call: Invocation, progress: "Progress") -> "ReembedReport":
         change = Reembedding(
             database=database, embedder=embedder, sources=[MemoryTexts()], clock=SystemClock(), progress=progress
         )
+        await database.write(lambda link: _give_up_unfinished(link, embedder))
         return await change.run()
     finally:
         await database.close()
         await embedder.aclose()
+
+
+def _give_up_unfinished(link: "Link", embedder: "Embedder") -> None:
+    """Going back to the model in use: what an interrupted change left is removed by the run that follows."""
+    from lamina.embedding.adoption import MODEL_LOCK
+    from lamina.index.models import active_model, building_model, set_state
+
+    link.lock(MODEL_LOCK)
+    active, unfinished = active_model(link), building_model(link)
+    if active is not None and unfinished is not None and active.name == embedder.name:
+        set_state(link, unfinished.id, "retired")
 
 
 @command(commands, "calibrate", panel=_PANEL, examples=("lamina calibrate", "lamina calibrate --json"))
@@ -87,17 +105,36 @@ def calibrate(call: Invocation) -> None:
     A new store does this by itself; run it after the model behind an endpoint changed.
     """
 
-    async def work(app: "App") -> "Calibration":
+    async def work(app: "App") -> "tuple[Calibration | None, Calibration]":
         from lamina.embedding.adoption import fit
         from lamina.index.models import save_calibration
 
         model = app.parts.provider.model
         calibration = await fit(app.parts.embedder)
         await app.parts.database.write(lambda link: save_calibration(link, model.id, calibration))
-        return calibration
+        return model.calibration, calibration
 
-    fitted = json.loads(call.run(work).to_json())
+    before, fitted = call.run(work)
+    sample = _sample_size()
+    changed = before != fitted
     table = Table(box=box.ROUNDED, border_style="dim", show_header=False)
-    for name, value in fitted.items():
-        table.add_row(name, f"{value:.4f}" if isinstance(value, float) else str(value))
-    call.output.show(fitted, table)
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    table.add_row("embedder", one_line(fitted.embedder))
+    table.add_row("unrelated", f"a cosine up to {fitted.unrelated:.4f} counts nothing")
+    table.add_row("related", f"a cosine from {fitted.related:.4f} on counts in full")
+    table.add_row("fitted to", f"{sample} questions and {sample} memories that Lamina ships, no labels")
+    table.add_row("kept", "in the store; programs that have it open see it when they open it again")
+    table.add_row("before", _scale(before) if changed else "the same")
+    document = {**asdict(fitted), "sample": sample, "changed": changed}
+    call.output.show({**document, "before": None if before is None else asdict(before)}, table)
+
+
+def _scale(calibration: "Calibration | None") -> str:
+    return "none" if calibration is None else f"{calibration.unrelated:.4f} to {calibration.related:.4f}"
+
+
+def _sample_size() -> int:
+    from lamina.index.calibration import calibration_texts
+
+    return len(calibration_texts()[0])

@@ -10,12 +10,14 @@ from rich.table import Table
 
 from lamina.cli.command import command
 from lamina.cli.invocation import Invocation
-from lamina.cli.output import one_line
+from lamina.cli.options import flag
+from lamina.cli.output import one_line, plain
 from lamina.cli.sizes import bytes_text
 from lamina.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from lamina.app import App
+    from lamina.database.settings import DatabaseSettings
 
 commands = typer.Typer()
 _group = typer.Typer(no_args_is_help=True, help="Look after the store: status, migrate, sweep, vacuum, backup.")
@@ -39,6 +41,8 @@ def status(call: Invocation) -> None:
     for name, value in rows.items():
         table.add_row(name, one_line(value))
     call.output.show({**asdict(found), "current": current}, table)
+    if not current:
+        call.output.note("next: `lamina db migrate`; `lamina doctor` says more")
 
 
 @command(_group, "migrate", examples=("lamina db migrate",))
@@ -53,31 +57,52 @@ def migrate(call: Invocation) -> None:
 
 @command(_group, "sweep", examples=("lamina db sweep",))
 def sweep(call: Invocation) -> None:
-    """Remove expired memories of every tenant now, and the marks that deletions left."""
+    """Remove expired memories of every tenant now. A program that keeps a store open does this by itself."""
 
-    async def work(app: "App") -> dict[str, int]:
-        removed = await app.sweep()
-        marks = await app.parts.provider.drop_tombstones(app.settings.memory.tenant)
-        return {"removed": removed, "marks_removed": marks}
+    async def work(app: "App") -> int:
+        return await app.sweep()
 
-    done = call.run(work)
-    call.output.show(done, f"{done['removed']} expired removed, {done['marks_removed']} marks of deletions removed")
+    removed = call.run(work)
+    call.output.show({"removed": removed}, f"{removed} expired removed" if removed else "nothing has expired")
 
 
 @command(_group, "vacuum", examples=("lamina db vacuum",))
 def vacuum(call: Invocation) -> None:
-    """Give unused space back to the disk. Writers wait meanwhile."""
-    from lamina.database.upkeep import vacuum
+    """Drop the marks that deletions left, and give unused space back to the disk. Writers wait meanwhile."""
+    import asyncio
 
-    before, after = vacuum(call.settings().settings.database)
-    call.output.show({"before_bytes": before, "after_bytes": after}, f"{bytes_text(before)} → {bytes_text(after)}")
+    from lamina.database.upkeep import existing_store, vacuum
+
+    settings = call.settings().settings.database
+    existing_store(settings)
+    with call.output.progress("tidying"):
+        marks = asyncio.run(_drop_marks(settings))
+        before, after = vacuum(settings)
+    document = {"marks_removed": marks, "before_bytes": before, "after_bytes": after}
+    words = f"{marks} marks of deletions removed; {bytes_text(before)} before, {bytes_text(after)} now"
+    call.output.show(document, words)
+
+
+async def _drop_marks(settings: "DatabaseSettings") -> int:
+    from lamina.cli.consistency import tenants_with_marks
+    from lamina.database.engine import Database
+    from lamina.index.store import drop_tombstones
+
+    database = Database(settings)
+    try:
+        await database.open(create=False)
+        tenants = await database.read(tenants_with_marks)
+        dropped = [await database.write(lambda link, name=name: drop_tombstones(link, tenant=name)) for name in tenants]  # type: ignore[misc]
+    finally:
+        await database.close()
+    return sum(dropped)
 
 
 @command(_group, "backup", examples=("lamina db backup lamina-backup.db", "lamina db backup nightly.db --force"))
 def backup(
     call: Invocation,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Where the copy goes.")],
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the file if it is there.")] = False,
+    force: Annotated[bool, flag("--force", "Overwrite the file if it is there.")] = False,
 ) -> None:
     """Copy an embedded store while it is in use. The copy is a store of its own: open it with --store."""
     from lamina.database.upkeep import back_up
@@ -88,4 +113,5 @@ def backup(
         raise InvalidInputError(f"The folder of {file} does not exist.", details={"next": "Create it first."})
     with call.output.progress("copying") as progress:
         size = back_up(call.settings().settings.database, file, progress)
-    call.output.show({"file": str(file), "size_bytes": size}, f"{bytes_text(size)} copied to {file}")
+    call.output.show({"file": str(file), "size_bytes": size}, plain(f"{bytes_text(size)} copied to {file}"))
+    call.output.note(f"To look into it: lamina doctor --store {file}")

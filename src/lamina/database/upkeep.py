@@ -1,20 +1,27 @@
 """Looking after a store as a whole: what it is, tidying it, copying it. Each function is one blocking call."""
 
+import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
+from urllib.parse import quote
 
 import sqlalchemy as sa
 
 from lamina.database.address import Address, create_engine, parse_address
 from lamina.database.failure import is_driver_error, translate
+from lamina.database.link import Link
 from lamina.database.migrate import HEAD, current_revision, migrate
 from lamina.database.settings import DatabaseSettings
 from lamina.errors import ConfigurationError
 
+T = TypeVar("T")
+
 _BACKUP_PAGES = 1000
+_SIDE_FILES = ("-wal", "-shm", "-journal")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +40,7 @@ class StoreStatus:
 def read_status(settings: DatabaseSettings) -> StoreStatus:
     """What the store is. Creates and migrates nothing; raises ConfigurationError where there is none."""
     address = existing_store(settings)
-    with _connected(address, settings) as connection:
+    with _reading(address, settings) as connection:
         schema = current_revision(connection)
         size = _size(address, connection)
     engine = "SQLite" if address.path else "PostgreSQL"
@@ -43,7 +50,7 @@ def read_status(settings: DatabaseSettings) -> StoreStatus:
 def upgrade_schema(settings: DatabaseSettings) -> tuple[str | None, str]:
     """Bring the schema to this version; the version before and after."""
     address = existing_store(settings)
-    with _connected(address, settings) as connection:
+    with _reading(address, settings) as connection:
         before = current_revision(connection)
     engine = create_engine(address, busy_timeout_s=settings.busy_timeout_s)
     try:
@@ -58,9 +65,15 @@ def find_damage(settings: DatabaseSettings) -> str | None:
     address = existing_store(settings)
     if address.path is None:
         return None
-    with _connected(address, settings) as connection:
+    with _reading(address, settings) as connection:
         answer = str(connection.exec_driver_sql("PRAGMA quick_check(1)").scalar_one())
     return None if answer == "ok" else answer
+
+
+def read_store(settings: DatabaseSettings, work: Callable[[Link], T]) -> T:
+    """Run `work` on one view of the store as it is: nothing is created or migrated."""
+    with _reading(existing_store(settings), settings) as connection:
+        return work(Link(connection))
 
 
 def try_writing(settings: DatabaseSettings) -> None:
@@ -69,12 +82,20 @@ def try_writing(settings: DatabaseSettings) -> None:
         connection.exec_driver_sql("UPDATE alembic_version SET version_num = version_num")
 
 
+def free_space(settings: DatabaseSettings) -> int | None:
+    """Bytes left on the disk of an embedded store; None on PostgreSQL, whose disk is the server's."""
+    path = existing_store(settings).path
+    return None if path is None else shutil.disk_usage(path.absolute().parent).free
+
+
 def vacuum(settings: DatabaseSettings) -> tuple[int, int]:
     """Give unused space back; the size before and after, in bytes."""
     address = existing_store(settings)
     with _connected(address, settings) as connection:
         before = _size(address, connection)
         tidy = connection.execution_options(isolation_level="AUTOCOMMIT")
+        if address.path is not None:
+            tidy.exec_driver_sql("PRAGMA temp_store=FILE")  # the copy it makes may not fit into memory
         tidy.exec_driver_sql("VACUUM")
         if address.path is not None:
             tidy.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -87,33 +108,96 @@ def vacuum(settings: DatabaseSettings) -> tuple[int, int]:
 def back_up(settings: DatabaseSettings, target: Path, progress: Callable[[int, int], None]) -> int:
     """Copy an embedded store while it is in use; the copy's size. `progress` counts pages.
 
-    The copy is complete and consistent or not there at all. Raises ConfigurationError for PostgreSQL.
+    The copy is complete and consistent or not there at all; a file that was there before is replaced. Raises
+    ConfigurationError for PostgreSQL and for a target that cannot be written or is the store itself.
     """
     address = existing_store(settings)
     if address.path is None:
-        raise ConfigurationError(
-            "Lamina copies only embedded stores.", details={"next": "Use PostgreSQL's own: pg_dump --format=custom."}
-        )
+        raise _use_pg_dump(address, target)
+    if target.exists() and target.samefile(address.path):
+        raise ConfigurationError(f"{target} is the store itself.", details={"next": "Choose another name."})
     part = target.with_name(f"{target.name}.part")
-    with _translated():
-        try:
-            with closing(sqlite3.connect(part)) as copy, closing(sqlite3.connect(address.path)) as store:
-                store.backup(copy, pages=_BACKUP_PAGES, progress=lambda _, left, total: progress(total - left, total))
-            part.replace(target)
-        finally:
-            part.unlink(missing_ok=True)
+    try:
+        part.write_bytes(b"")
+        with _translated():
+            _copy(address.path, part, progress, settings.busy_timeout_s)
+        # What an older store of this name left beside it would be replayed into the copy.
+        _unlink_side_files(target)
+        part.replace(target)
+    except OSError as error:
+        raise ConfigurationError(
+            f"{target} cannot be written: {error.strerror}.", details={"next": "Check the folder and the disk."}
+        ) from error
+    finally:
+        part.unlink(missing_ok=True)
+        _unlink_side_files(part)
     return target.stat().st_size
 
 
+def _copy(path: Path, part: Path, progress: Callable[[int, int], None], busy_timeout_s: float) -> None:
+    with closing(sqlite3.connect(part)) as copy, closing(sqlite3.connect(path, timeout=busy_timeout_s)) as store:
+        # A view held open: without it every write of another process would start the copy again.
+        store.execute("BEGIN")
+        store.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        store.backup(copy, pages=_BACKUP_PAGES, progress=lambda _, left, total: progress(total - left, total))
+
+
+def _unlink_side_files(path: Path) -> None:
+    for suffix in _SIDE_FILES:
+        Path(f"{path}{suffix}").unlink(missing_ok=True)
+
+
+def _use_pg_dump(address: Address, target: Path) -> ConfigurationError:
+    place = address.url.set(drivername="postgresql", password=None).render_as_string()
+    return ConfigurationError(
+        "Lamina copies embedded stores only; PostgreSQL has a tool of its own.",
+        details={"next": f'Run: pg_dump --format=custom --file={target} "{place}"'},
+    )
+
+
 def existing_store(settings: DatabaseSettings) -> Address:
-    """The store's place; raises ConfigurationError for a file that does not exist."""
+    """The store's place; raises ConfigurationError where there is no such file."""
+    if settings.url == ":memory:":
+        raise ConfigurationError("A store in memory ends with the command.", details={"next": "Name a file: --store."})
     address = parse_address(settings.url)
-    if address.path is not None and not address.path.exists():
+    if address.path is None:
+        return address
+    try:
+        if not address.path.exists():
+            raise ConfigurationError(
+                f"There is no store at {address.path}.",
+                details={"path": str(address.path), "next": "Name it with --store, or create it: `lamina add` does."},
+            )
+        if address.path.is_dir():
+            raise ConfigurationError(
+                f"{address.path} is a folder.", details={"next": "Name the file of the store with --store."}
+            )
+    except PermissionError as error:
         raise ConfigurationError(
-            f"There is no store at {address.path}.",
-            details={"path": str(address.path), "next": "Name it with --store, or create it: `lamina add` does."},
-        )
+            f"{address.path} cannot be reached: {error.strerror}.", details={"next": "Check the folder's permissions."}
+        ) from error
     return address
+
+
+@contextmanager
+def _reading(address: Address, settings: DatabaseSettings) -> Iterator[sa.Connection]:
+    """A connection that cannot write, so that looking at somebody else's file leaves it as it is."""
+    if address.path is None:
+        with _connected(address, settings) as connection:
+            yield connection
+        return
+    place = f"file:{quote(str(address.path.absolute()))}?mode=ro"
+    engine = sa.create_engine(
+        "sqlite://",
+        creator=lambda: sqlite3.connect(place, uri=True, timeout=settings.busy_timeout_s, isolation_level=None),
+        poolclass=sa.NullPool,
+    )
+    try:
+        with _translated(), engine.connect() as connection:
+            connection.exec_driver_sql("BEGIN")
+            yield connection
+    finally:
+        engine.dispose()
 
 
 @contextmanager
