@@ -7,7 +7,7 @@ from typing import Literal
 
 from lamina.cli.consistency import count_entries, find_loose_ends
 from lamina.cli.output import next_step
-from lamina.cli.sizes import bytes_text
+from lamina.cli.sizes import bytes_text, count_text
 from lamina.config import LoadedSettings, Settings
 from lamina.database.settings import DatabaseSettings
 from lamina.database.upkeep import StoreStatus, find_damage, free_space, read_status, read_store, try_writing
@@ -81,7 +81,7 @@ def store_checks(settings: DatabaseSettings, model: Model | None) -> Iterator[Ch
     yield _guarded("disk space", lambda: _disk(settings, status))
     if schema.state != "ok":
         return
-    yield _guarded("pages", lambda: _pages(settings))
+    yield _guarded("pages", lambda: _pages(settings, status))
     yield _guarded("writing", lambda: _writing(settings))
     yield _guarded("model", lambda: _model(settings, model))
     yield _guarded("index", lambda: _index(settings))
@@ -133,7 +133,9 @@ def _disk(settings: DatabaseSettings, status: StoreStatus) -> Check:
     return Check(name="disk space", state="ok", found=found)
 
 
-def _pages(settings: DatabaseSettings) -> Check:
+def _pages(settings: DatabaseSettings, status: StoreStatus) -> Check:
+    if status.engine != "SQLite":
+        return Check(name="pages", state="not checked", found="PostgreSQL looks after its own")
     damage = find_damage(settings)
     if damage is not None:
         step = "Open a backup with --store, or save what can be read: `lamina export FILE`."
@@ -176,7 +178,7 @@ def _model(settings: DatabaseSettings, model: Model | None) -> Check:
 
 def _index(settings: DatabaseSettings) -> Check:
     (memories, marks), loose = read_store(settings, lambda link: (count_entries(link), find_loose_ends(link)))
-    found = f"{memories} memories, {marks} marks of deletions"
+    found = f"{count_text(memories, 'memory', 'memories')}, {count_text(marks, 'mark')} of deletions"
     if loose:
         return Check(
             name="index",

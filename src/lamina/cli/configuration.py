@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich import box
 from rich.table import Table
+from rich.text import Text
 
 from lamina.cli.command import command
 from lamina.cli.invocation import Invocation
@@ -51,18 +52,16 @@ def show(
 
 
 def _table(rows: "Sequence[SettingRow]", *, helps: bool) -> Table:
-    table = Table(box=box.ROUNDED, border_style="dim", header_style="bold", expand=helps)
-    table.add_column("Setting", no_wrap=True)
+    table = Table(box=box.ROUNDED, border_style="dim", header_style="bold", show_lines=helps)
+    table.add_column("Setting", overflow="fold", min_width=max((len(row.name) for row in rows), default=0))
     table.add_column("Value", overflow="fold", style="cyan")
     table.add_column("From", overflow="fold")
-    if helps:
-        table.add_column("What it does", overflow="fold", style="dim", ratio=1)
     for _, group in itertools.groupby(rows, key=lambda row: row.name.partition(".")[0]):
         table.add_section()
         for row in group:
+            name = Text.assemble(row.name, "\n", one_line(row.help, "dim")) if helps else Text(row.name)
             origin = one_line(row.origin, "dim" if row.origin == "default" else "yellow")
-            cells = (row.name, one_line("" if row.value is None else str(row.value)), origin)
-            table.add_row(*cells, *([one_line(row.help)] if helps else []))
+            table.add_row(name, one_line("" if row.value is None else str(row.value)), origin)
     return table
 
 

@@ -1,5 +1,6 @@
 """`lamina doctor`: looks at everything a store needs. The checks are imported when the command runs."""
 
+import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -9,14 +10,21 @@ from rich.text import Text
 
 from lamina.cli.command import command
 from lamina.cli.invocation import Invocation
-from lamina.cli.output import one_line
+from lamina.cli.output import is_narrow, one_line
+from lamina.cli.sizes import count_text
 from lamina.errors import LaminaError
 
 if TYPE_CHECKING:
     from lamina.cli.checks import Check
 
 commands = typer.Typer()
-_MARKS = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "problem": ("✗", "bold red"), "not checked": ("-", "dim")}
+_MARKS = {
+    "ok": ("✓", "ok", "green"),
+    "warning": ("!", "!", "yellow"),
+    "problem": ("✗", "x", "bold red"),
+    "not checked": ("-", "-", "dim"),
+}
+"""By state: the mark, what stands in for it where only ASCII can be shown, the style."""
 
 
 @command(
@@ -35,7 +43,9 @@ def doctor(call: Invocation) -> None:
     problems = sum(check.state == "problem" for check in found)
     warnings = sum(check.state == "warning" for check in found)
     document = {"healthy": not problems, "problems": problems, "warnings": warnings}
-    call.output.show({**document, "checks": [asdict(check) for check in found]}, _table(found), Text())
+    call.output.show(
+        {**document, "checks": [asdict(check) for check in found]}, _table(found, narrow=is_narrow(sys.stdout)), Text()
+    )
     if not call.output.json:
         call.output.console.print(_verdict(problems, warnings))
     if problems:
@@ -55,14 +65,15 @@ def _examine(call: Invocation) -> "list[Check]":
     return [configuration_check(loaded), embedder, *store_checks(loaded.settings.database, model)]
 
 
-def _table(found: "list[Check]") -> Table:
+def _table(found: "list[Check]", *, narrow: bool) -> Table:
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True, style="bold")
     table.add_column(overflow="fold")
     for check in found:
-        mark, style = _MARKS[check.state]
-        table.add_row(Text(mark, style=style), check.name, one_line(check.found, style if mark == "✗" else ""))
+        mark, word, style = _MARKS[check.state]
+        shown = Text(word if narrow else mark, style=style)
+        table.add_row(shown, check.name, one_line(check.found, style if check.state == "problem" else ""))
         if check.next is not None:
             table.add_row("", "", Text.assemble(("next  ", "bold"), one_line(check.next)))
     return table
@@ -71,9 +82,6 @@ def _table(found: "list[Check]") -> Table:
 def _verdict(problems: int, warnings: int) -> Text:
     if not problems and not warnings:
         return Text("Everything is in order.", style="green")
-    counted = [
-        f"{number} {noun}{'' if number == 1 else 's'}"
-        for number, noun in ((problems, "problem"), (warnings, "warning"))
-        if number
-    ]
+    numbers = ((problems, "problem"), (warnings, "warning"))
+    counted = [count_text(number, noun) for number, noun in numbers if number]
     return Text(", ".join(counted), style="bold red" if problems else "yellow")

@@ -41,7 +41,7 @@ _BY_REASON = {
     "read_only": "Make the file and its folder writable, or copy the store to a place that is.",
     "cannot_open": "Check that the folder exists and that you may write to it.",
     "locked": "Another process is writing for long; run the command again when it is done.",
-    "connection": "Check that the server runs and that the address is right; `lamina doctor` tries it.",
+    "connection": "Check that the server runs and that the address is right.",
     "other_model": "`lamina reembed` moves the store to the configured model; --embedder names another.",
 }
 """What to do where the code alone does not say it."""
@@ -69,7 +69,7 @@ def next_step(error: LaminaError) -> str:
     return str(step or "`lamina doctor` looks for the cause.")
 
 
-def _is_narrow(stream: TextIO) -> bool:
+def is_narrow(stream: TextIO) -> bool:
     """Whether a stream cannot carry every character."""
     return not (stream.encoding or "").lower().replace("-", "").startswith("utf")
 
@@ -100,7 +100,7 @@ class Output:
     def show(self, document: object, *renderables: RenderableType) -> None:
         """The result: `document` as JSON with --json, else what people read."""
         if self.json:
-            print(json.dumps(document, ensure_ascii=_is_narrow(sys.stdout), indent=2))
+            print(json.dumps(document, ensure_ascii=is_narrow(sys.stdout), indent=2))
         else:
             self.console.print(*renderables, sep="\n")
 
@@ -115,7 +115,7 @@ class Output:
         if self.json:
             details = {name: value for name, value in error.details.items() if name != "next"}
             document = {"error": {**error.to_dict(), "details": details, "next": step}}
-            print(json.dumps(document, ensure_ascii=_is_narrow(sys.stderr)), file=sys.stderr)
+            print(json.dumps(document, ensure_ascii=is_narrow(sys.stderr)), file=sys.stderr)
             return
         console = Console(file=sys.stderr, highlight=False)
         console.print(Text.assemble((error.code, "bold red"), "  ", plain(error.message)), soft_wrap=True)

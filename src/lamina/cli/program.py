@@ -1,5 +1,6 @@
 """The program `lamina`: its groups of commands, and the options that may stand before them."""
 
+import io
 import json
 import os
 import sys
@@ -11,6 +12,7 @@ from typer.core import TyperGroup
 
 from lamina.cli import configuration, demo, doctor, entries, evaluation, files, hierarchy, models, search, store
 from lamina.cli.command import shared_options
+from lamina.cli.output import is_narrow
 
 # The parent has no public name; it also covers a missing argument and an unknown command.
 _UsageError = cast("type[typer.BadParameter]", typer.BadParameter.__mro__[1])
@@ -62,7 +64,7 @@ def _fail_as_json(error: Any) -> int:
 def _take_any_character() -> None:
     """Show what a terminal cannot as question marks instead of failing."""
     for stream in (sys.stdout, sys.stderr):
-        if not (stream.encoding or "").lower().startswith("utf") and hasattr(stream, "reconfigure"):
+        if is_narrow(stream) and isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
 
 

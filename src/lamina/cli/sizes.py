@@ -1,6 +1,11 @@
 """Numbers for people."""
 
 
+def count_text(number: int, noun: str, plural: str | None = None) -> str:
+    """A number with its noun: `1 memory`, `2 memories`."""
+    return f"{number} {noun if number == 1 else plural or f'{noun}s'}"
+
+
 def bytes_text(size: int) -> str:
     """A number of bytes with a unit: `12 bytes`, `3.4 MB`."""
     if size < 1000:

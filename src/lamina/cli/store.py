@@ -12,7 +12,7 @@ from lamina.cli.command import command
 from lamina.cli.invocation import Invocation
 from lamina.cli.options import flag
 from lamina.cli.output import one_line, plain
-from lamina.cli.sizes import bytes_text
+from lamina.cli.sizes import bytes_text, count_text
 from lamina.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -38,6 +38,8 @@ def status(call: Invocation) -> None:
         "size": bytes_text(found.size_bytes),
     }
     table = Table(box=box.ROUNDED, border_style="dim", show_header=False)
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
     for name, value in rows.items():
         table.add_row(name, one_line(value))
     call.output.show({**asdict(found), "current": current}, table)
@@ -79,7 +81,7 @@ def vacuum(call: Invocation) -> None:
         marks = asyncio.run(_drop_marks(settings))
         before, after = vacuum(settings)
     document = {"marks_removed": marks, "before_bytes": before, "after_bytes": after}
-    words = f"{marks} marks of deletions removed; {bytes_text(before)} before, {bytes_text(after)} now"
+    words = f"{count_text(marks, 'mark')} of deletions removed; {bytes_text(before)} before, {bytes_text(after)} now"
     call.output.show(document, words)
 
 

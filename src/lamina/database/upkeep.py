@@ -44,7 +44,8 @@ def read_status(settings: DatabaseSettings) -> StoreStatus:
         schema = current_revision(connection)
         size = _size(address, connection)
     engine = "SQLite" if address.path else "PostgreSQL"
-    return StoreStatus(address=address.label, engine=engine, schema=schema, newest=HEAD, size_bytes=size)
+    label = address.label.replace("postgresql+psycopg://", "postgresql://", 1)
+    return StoreStatus(address=label, engine=engine, schema=schema, newest=HEAD, size_bytes=size)
 
 
 def upgrade_schema(settings: DatabaseSettings) -> tuple[str | None, str]:
@@ -92,8 +93,8 @@ def vacuum(settings: DatabaseSettings) -> tuple[int, int]:
     """Give unused space back; the size before and after, in bytes."""
     address = existing_store(settings)
     with _connected(address, settings) as connection:
-        before = _size(address, connection)
         tidy = connection.execution_options(isolation_level="AUTOCOMMIT")
+        before = _size(address, tidy)
         if address.path is not None:
             tidy.exec_driver_sql("PRAGMA temp_store=FILE")  # the copy it makes may not fit into memory
         tidy.exec_driver_sql("VACUUM")
@@ -101,7 +102,7 @@ def vacuum(settings: DatabaseSettings) -> tuple[int, int]:
             tidy.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
         else:
             tidy.exec_driver_sql("ANALYZE")
-        after = _size(address, connection)
+        after = _size(address, tidy)
     return before, after
 
 
@@ -148,7 +149,7 @@ def _unlink_side_files(path: Path) -> None:
 
 
 def _use_pg_dump(address: Address, target: Path) -> ConfigurationError:
-    place = address.url.set(drivername="postgresql", password=None).render_as_string()
+    place = address.url._replace(drivername="postgresql", password=None).render_as_string()
     return ConfigurationError(
         "Lamina copies embedded stores only; PostgreSQL has a tool of its own.",
         details={"next": f'Run: pg_dump --format=custom --file={target} "{place}"'},
