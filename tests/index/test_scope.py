@@ -71,11 +71,11 @@ def test_history_of_an_index_never_shows_in_its_results(
     same(grown.rank(query, model=MODEL, limit=limit, threshold=0.0, now=now), expected)
     assert len(grown) == len(living)
 
-    scan = ScopeScan(query, dimensions=4)
+    scan = ScopeScan(query, dimensions=4, model=MODEL)
     ordered = list(living.values())
     for start in range(0, len(ordered), 3):
         scan.feed(batch(ordered[start : start + 3]))
-    same(scan.rank(model=MODEL, limit=limit, threshold=0.0, now=now), expected)
+    same(scan.rank(limit=limit, threshold=0.0, now=now), expected)
 
 
 @settings(deadline=None)
@@ -129,8 +129,8 @@ def test_many_single_rows_give_what_one_load_gives() -> None:
 def test_an_empty_index_finds_nothing() -> None:
     assert search(ScopeIndex(dimensions=4), "anything", (1.0, 0, 0, 0)).total == 0
     assert (
-        ScopeScan(prepare_query("anything", None), dimensions=4)
-        .rank(model=MODEL, limit=5, threshold=0.0, now=0.0)
+        ScopeScan(prepare_query("anything", None), dimensions=4, model=MODEL)
+        .rank(limit=5, threshold=0.0, now=0.0)
         .total
         == 0
     )

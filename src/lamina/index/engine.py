@@ -152,7 +152,6 @@ class SearchEngine:
         if within is not None and not len(within):
             return None
         choice: dict[str, Any] = {
-            "model": self._ranking,
             "limit": limit,
             "threshold": threshold,
             "now": now,
@@ -162,7 +161,7 @@ class SearchEngine:
         if cached is None:
             return self._scan(link, found, query, choice)
         with cached.lock.reading():
-            return cached.index.rank(query, **choice)
+            return cached.index.rank(query, model=self._ranking, **choice)
 
     def _find(self, link: Link, key: ScopeKey) -> _Scope | None:
         row = link.run(_SCOPE, {"tenant": key.tenant, "kind": key.kind, "key": key.key}).fetchone()
@@ -247,7 +246,7 @@ class SearchEngine:
 
     def _scan(self, link: Link, found: _Scope, query: Query, choice: dict[str, Any]) -> Ranked:
         self._drop(found.id)
-        scan = ScopeScan(query, dimensions=self._require_model().dimensions)
+        scan = ScopeScan(query, dimensions=self._require_model().dimensions, model=self._ranking)
         with link.snapshot():
             for batch, _ in self._batches(link, found, 0):
                 scan.feed(batch)

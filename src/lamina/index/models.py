@@ -84,6 +84,12 @@ def _find(link: Link, condition: sa.ColumnElement[bool]) -> StoredModel | None:
 
 def _model(row: Any) -> StoredModel:
     id, name, dimensions, state, stored = row
+    return StoredModel(id=id, name=name, dimensions=dimensions, state=state, calibration=_calibration(stored))
+
+
+def _calibration(stored: Any) -> Calibration | None:
     fitted = load_json(stored)
-    calibration = None if fitted is None else Calibration.from_json(dump_json(fitted))
-    return StoredModel(id=id, name=name, dimensions=dimensions, state=state, calibration=calibration)
+    try:
+        return None if fitted is None else Calibration.from_json(dump_json(fitted))
+    except ValueError:  # one of another form; without one, the model is calibrated anew when the store is opened
+        return None

@@ -1,14 +1,15 @@
 """How evidence becomes a relevance: pure functions, the same for an index in memory and for a scan.
 
 1. `lexical` is BM25 as a share of the most the query could score (unknown words count in full): it is absolute.
-2. `vector` is the cosine on the scale of the embedder's calibration; without a vector, words speak for both.
-3. Both make an entry's own evidence; the better neighbour of its conversation, and of the second neighbours, lends
-   a share of its own. An entry that stands alone is its own neighbour, so entries without a source lose nothing.
-4. The words of the whole conversation add a little.
+2. `vector` is the similarity on the scale of the embedder's calibration; without a vector, words speak for both.
+3. Both make an entry's own evidence. The better neighbour of its conversation, and of the second neighbours, lends
+   a share of its own, but never enough. For an entry that stands alone its own evidence counts for that too, so
+   entries without a source lose nothing.
+4. The words of the whole conversation add a little, as far as it fits better than the least fitting one.
 5. The sum is divided by what the scope asks for: the more entries, the more evidence, since each is a chance to be
    wrong. What remains is counted in units of "enough".
 6. An author or a date that the query names adds a fixed share of enough, never enough on its own.
-7. `calibration.relevance` maps the evidence to [0, 1]; enough is 0.7.
+7. `calibration.relevance` maps the evidence to [0, 1]: enough is 0.7, an entry that says just what was asked is 1.
 
 Filters only choose among the results; what is filtered out still counts as context.
 """
@@ -23,9 +24,11 @@ from lamina.index.calibration import Calibration, evidence_of, relevance
 
 Floats = NDArray[np.float32]
 
-_BACKGROUND_SIZE = 100.0
-_SMALLEST_CROWD = 5
+_BACKGROUND_SIZE = 20.0
+_LEAST_RARITY = 0.01
+_SMALLEST_CROWD = 2
 _SHORT = 20.0
+_LEAST_FULL = 1.5
 _ROUNDING = 1e-6  # of a relevance, computed in single precision
 
 
@@ -38,15 +41,21 @@ class RankingModel:
     vector: float = 0.4
     neighbour: float = 0.45
     second_neighbour: float = 0.15
+    lent_at_most: float = 0.9
+    alone: float = 0.6
     conversation: float = 0.2
     author: float = 0.6
     date: float = 0.5
-    asked: float = 0.06
-    asked_by_crowd: float = 0.056
+    asked: float = 0.03
+    asked_by_crowd: float = 0.064
 
     def enough(self, size: int) -> float:
         """Give the evidence that a scope of so many entries asks for."""
         return self.asked + self.asked_by_crowd * math.log(max(size, _SMALLEST_CROWD))
+
+    def full(self, size: int) -> float:
+        """Give the evidence, in units of enough, of an entry that says just what was asked and stands alone."""
+        return max((self.lexical + self.vector) * (1 + self.alone) / self.enough(size), _LEAST_FULL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,14 +64,16 @@ class Evidence:
 
     `previous` and `following` are -1 where the conversation has no such entry. `conversations` are dense numbers
     into `conversation_lexical`, whose number 0 stands for "no conversation" and holds zero. `count` is the number of
-    living entries; the arrays may hold dead ones, which `visible` masks. `cosine` is used up.
+    living entries; the arrays may hold dead ones, which `visible` masks. `products` are those with the aimed query,
+    `level` what the mean memory's would be; they are used up.
     """
 
     count: int
     entries: NDArray[np.int64]
     lengths: Floats
     lexical: Floats
-    cosine: Floats | None
+    products: Floats | None
+    level: float
     missing_vector: NDArray[np.bool_] | None
     conversations: NDArray[np.intp]
     conversation_lexical: Floats
@@ -98,19 +109,21 @@ class Ranked:
 def rarity(frequencies: Floats, size: int, priors: Floats) -> Floats:
     """Give the weight of terms found in `frequencies` of `size` entries.
 
-    A scope of three entries says little about which words are rare, so a background of a hundred imagined entries,
-    in which a term occurs with its prior probability, is counted in.
+    What counts is how often a term occurs in the *other* entries: the one that is looked at proves nothing. A scope of
+    three entries says little about that, so a background of twenty imagined entries, in which a term occurs with
+    its prior probability, is counted in.
     """
-    expected = frequencies + np.float32(_BACKGROUND_SIZE) * priors + np.float32(0.5)
-    weights: Floats = np.log(np.float32(size + _BACKGROUND_SIZE + 1) / expected)
-    return weights
+    others = np.maximum(frequencies - 1, 0) + np.float32(_BACKGROUND_SIZE) * priors + np.float32(0.5)
+    weights: Floats = np.log(np.float32(max(size - 1, 0) + _BACKGROUND_SIZE + 0.5) / others)
+    return np.maximum(weights, np.float32(_LEAST_RARITY), out=weights)
 
 
 def rank_evidence(evidence: Evidence, *, model: RankingModel, limit: int, threshold: float) -> Ranked:
     """Fuse, lift, calibrate and choose."""
     own = _own(evidence, model)
     total = _total(evidence, own, model)
-    passed = _passing(total, threshold)
+    full = model.full(evidence.count)
+    passed = _passing(total, threshold, full)
     if evidence.visible is not None:
         passed &= evidence.visible
     chosen = np.flatnonzero(passed)
@@ -122,17 +135,17 @@ def rank_evidence(evidence: Evidence, *, model: RankingModel, limit: int, thresh
         chosen, strength = chosen[best], strength[best]
     order = np.lexsort((-evidence.entries[chosen], -strength))[:limit]
     chosen, strength = chosen[order], strength[order]
-    scores = relevance(strength)
+    scores = relevance(strength, full)
     signals = _signals(evidence, own, strength, chosen, scores, model)
     return Ranked(entries=evidence.entries[chosen], scores=scores, signals=signals, total=count)
 
 
-def _passing(total: Floats, threshold: float) -> NDArray[np.bool_]:
+def _passing(total: Floats, threshold: float, full: float) -> NDArray[np.bool_]:
     """Mask what scores `threshold` or more. The inverse decides; where rounding could, the score itself does."""
-    passed: NDArray[np.bool_] = total >= np.float32(evidence_of(threshold - _ROUNDING))
+    passed: NDArray[np.bool_] = total >= np.float32(evidence_of(threshold - _ROUNDING, full))
     if threshold > 0:
-        close = np.flatnonzero(passed & (total < np.float32(evidence_of(threshold + _ROUNDING))))
-        passed[close] = relevance(total[close]).astype(np.float64) >= threshold
+        close = np.flatnonzero(passed & (total < np.float32(evidence_of(threshold + _ROUNDING, full))))
+        passed[close] = relevance(total[close], full).astype(np.float64) >= threshold
     return passed
 
 
@@ -142,10 +155,10 @@ def _own(evidence: Evidence, model: RankingModel) -> Floats:
     own = np.empty(size + 1, np.float32)
     own[size] = 0
     view = own[:size]
-    if evidence.cosine is None:
+    if evidence.products is None:
         np.multiply(evidence.lexical, np.float32(model.lexical + model.vector), out=view)
         return own
-    vector = model.calibration.similarity(evidence.cosine)
+    vector = model.calibration.similarity(evidence.products, evidence.level)
     if evidence.missing_vector is not None:
         np.copyto(vector, evidence.lexical, where=evidence.missing_vector)
     np.multiply(evidence.lexical, np.float32(model.lexical), out=view)
@@ -156,16 +169,15 @@ def _own(evidence: Evidence, model: RankingModel) -> Floats:
 
 def _total(evidence: Evidence, own: Floats, model: RankingModel) -> Floats:
     """Give the whole evidence of each entry, counted in what its scope asks for."""
-    scale = 1 / model.enough(evidence.count)
+    enough = model.enough(evidence.count)
     if len(evidence.conversation_lexical) == 1:
-        total: Floats = own[:-1] * np.float32(model.neighbour + model.second_neighbour)
-        total += own[:-1]
+        total: Floats = own[:-1] * np.float32(1 + model.alone)
     else:
-        total = _lift(own, evidence.previous, evidence.following, model)
+        total = _lift(own, evidence.previous, evidence.following, model, enough)
         total += own[:-1]
         talk = evidence.conversation_lexical * np.float32(model.conversation)
         total += talk.take(evidence.conversations, mode="clip")
-    total *= np.float32(scale)
+    total *= np.float32(1 / enough)
     if evidence.by_author is not None:
         author = evidence.lengths * np.float32(model.author / _SHORT)
         np.minimum(author, np.float32(model.author), out=author)
@@ -176,7 +188,10 @@ def _total(evidence: Evidence, own: Floats, model: RankingModel) -> Floats:
     return total
 
 
-def _lift(own: Floats, previous: NDArray[np.intp], following: NDArray[np.intp], model: RankingModel) -> Floats:
+def _lift(
+    own: Floats, previous: NDArray[np.intp], following: NDArray[np.intp], model: RankingModel, enough: float
+) -> Floats:
+    """Give what neighbours lend to each entry."""
     size = len(previous)
     before, after, lift, second = np.zeros((4, size + 1), np.float32)
     own.take(previous, out=before[:size], mode="wrap")
@@ -189,8 +204,9 @@ def _lift(own: Floats, previous: NDArray[np.intp], following: NDArray[np.intp], 
     np.maximum(second, before, out=second)
     second *= np.float32(model.second_neighbour)
     lift += second
+    np.minimum(lift, np.float32(model.lent_at_most * enough), out=lift)
     alone = np.flatnonzero((previous & following) < 0)
-    lift[alone] = own[alone] * np.float32(model.neighbour + model.second_neighbour)
+    lift[alone] = own[alone] * np.float32(model.alone)
     return lift[:size]
 
 
@@ -201,13 +217,15 @@ def _signals(
     scale = np.float32(1 / model.enough(evidence.count))
     parts = np.zeros((6, len(chosen)), np.float32)
     lexical, vector, neighbour, conversation, author, date = parts
+    alone = (evidence.previous[chosen] & evidence.following[chosen]) < 0
     mine = own[chosen] * scale
     lexical[:] = mine
-    if evidence.cosine is not None:
+    if evidence.products is not None:
         np.multiply(evidence.lexical[chosen], np.float32(model.lexical) * scale, out=lexical)
         if evidence.missing_vector is not None:
             np.copyto(lexical, mine, where=evidence.missing_vector[chosen])
     np.maximum(mine - lexical, 0, out=vector)
+    parts[:2, alone] *= np.float32(1 + model.alone)
     numbers = evidence.conversations[chosen]
     np.multiply(evidence.conversation_lexical[numbers], np.float32(model.conversation) * scale, out=conversation)
     if evidence.by_author is not None:
@@ -216,6 +234,7 @@ def _signals(
     if evidence.dated is not None:
         np.multiply(evidence.dated[chosen], np.float32(model.date), out=date)
     np.maximum(total - parts.sum(axis=0), 0, out=neighbour)
+    neighbour[alone] = 0
     whole = parts.sum(axis=0)
     parts *= np.divide(scores, whole, out=np.zeros_like(whole), where=whole > 0)
     return [

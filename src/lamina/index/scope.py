@@ -90,12 +90,14 @@ class ScopeIndex:
         rows = self._rows
         size = rows.size
         lexical, conversation_lexical = self._lexical(query)
+        aimed, level = (None, 0.0) if query.vector is None else model.calibration.aim(query.vector)
         evidence = Evidence(
             count=len(rows),
             entries=rows.entries[:size],
             lengths=rows.lengths[:size],
             lexical=lexical,
-            cosine=rows.vectors.dot(query.vector) if query.vector is not None else None,
+            products=None if aimed is None else rows.vectors.dot(aimed),
+            level=level,
             missing_vector=rows.missing_vector[:size] if rows.any_missing_vector else None,
             conversations=rows.conversations[:size],
             conversation_lexical=conversation_lexical,
@@ -161,10 +163,12 @@ def conversation_scores(
 ) -> NDArray[np.float32]:
     """Score whole conversations: `spoken[t, c]` counts term t in conversation c, which has `words[c]` words.
 
-    Number 0 is no conversation and scores nothing.
+    Only differences count, from the least fitting conversation up: when there is one conversation, everything was
+    said in it, and that says nothing about any entry. Number 0 is no conversation and scores nothing.
     """
-    living = int(np.count_nonzero(words[1:]))
-    pivot = float(words[1:].sum()) / max(living, 1)
+    living = words > 0
+    living[0] = False
+    pivot = float(words[living].mean()) if living.any() else 0.0
     if not pivot or not len(weights):
         return np.zeros(len(words), np.float32)
     counts = np.minimum(spoken, 255).astype(np.uint8)
@@ -172,5 +176,7 @@ def conversation_scores(
     impacts *= weights[:, np.newaxis]
     # Row after row, so that the sum of a conversation does not depend on how many others there are.
     scores = share_of_best(np.add.reduce(impacts, axis=0, dtype=np.float64), weights)
+    scores -= scores[living].min()
+    np.maximum(scores, 0, out=scores)
     scores[0] = 0
     return scores
