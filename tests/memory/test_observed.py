@@ -1,13 +1,11 @@
 """What memory does as its instruments show it, and what the embedder is spared."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import sqlalchemy as sa
 from numpy.typing import NDArray
-from opentelemetry.sdk.metrics.export import HistogramDataPoint, NumberDataPoint
 
 from lamina.app import App
 from lamina.database.link import Link
@@ -17,26 +15,11 @@ from lamina.index.tables import index_vector
 from lamina.kernel.clock import ManualClock
 from lamina.memory.provider import GetRequest
 from lamina.memory.types import Identifiers, MemoryEntry, NewMemory
-from lamina.observability.metrics import Metrics
+from tests.instruments import points
 from tests.stores import CountingEmbedder, app_on, static_embedder
 from tests.wrapping import WrappingProvider
 
 pytestmark = pytest.mark.anyio
-
-
-def points(metrics: Metrics, name: str, *labels: str) -> Mapping[tuple[object, ...], float]:
-    """The numbers of an instrument, a histogram's count, by the values of these labels."""
-    assert metrics.reader is not None
-    data = metrics.reader.get_metrics_data()
-    assert data is not None
-    found: dict[tuple[object, ...], float] = {}
-    for metric in (one for each in data.resource_metrics for scope in each.scope_metrics for one in scope.metrics):
-        if metric.name == name:
-            for point in metric.data.data_points:
-                assert isinstance(point, NumberDataPoint | HistogramDataPoint)
-                key = tuple((point.attributes or {})[label] for label in labels)
-                found[key] = point.count if isinstance(point, HistogramDataPoint) else point.value
-    return found
 
 
 async def stored_vector(app: App) -> list[NDArray[np.float32] | None]:
