@@ -49,27 +49,27 @@ _SCOPE = Prepared(
     )
 )
 
+# Not a join: without statistics, as after a large import, PostgreSQL would compare every row with every vector.
+_VECTOR = (
+    sa.select(index_vector.c.vector)
+    .where(
+        index_vector.c.model_id == sa.bindparam("model_id"),
+        index_vector.c.scope_id == index_entry.c.scope_id,
+        index_vector.c.entry == index_entry.c.entry,
+    )
+    .scalar_subquery()
+)
 _ROWS = Prepared(
     sa.select(
         index_entry.c.version,
         index_entry.c.entry,
         index_entry.c.terms,
-        index_vector.c.vector,
+        _VECTOR,
         index_entry.c.conversation,
         index_entry.c.sequence,
         index_entry.c.author,
         index_entry.c.said_at,
         index_entry.c.expires_at,
-    )
-    .select_from(
-        index_entry.outerjoin(
-            index_vector,
-            sa.and_(
-                index_vector.c.model_id == sa.bindparam("model_id"),
-                index_vector.c.scope_id == index_entry.c.scope_id,
-                index_vector.c.entry == index_entry.c.entry,
-            ),
-        )
     )
     .where(
         index_entry.c.tenant == sa.bindparam("tenant"),

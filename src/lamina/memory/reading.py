@@ -46,7 +46,8 @@ _REVISIONS = Prepared(
 
 
 def _by_rows(dialect: Any) -> Prepared:
-    vectors = sa.and_(
+    # Not a join: without statistics PostgreSQL would read all vectors of the scope for every row.
+    vector = sa.select(index_vector.c.vector).where(
         index_vector.c.model_id == sa.bindparam("model_id"),
         index_vector.c.scope_id == memory.c.scope_id,
         index_vector.c.entry == memory.c.row,
@@ -58,9 +59,7 @@ def _by_rows(dialect: Any) -> Prepared:
         scope.c.key == sa.bindparam("key"),
     )
     return Prepared(
-        sa.select(*ENTRY_COLUMNS, index_vector.c.vector)
-        .select_from(memory.outerjoin(index_vector, vectors))
-        .where(
+        sa.select(*ENTRY_COLUMNS, vector.scalar_subquery()).where(
             any_of(memory.c.row, "rows", dialect),
             unindexed(memory.c.tenant, dialect) == sa.bindparam("tenant"),
             unindexed(memory.c.scope_id, dialect) == place.scalar_subquery(),
