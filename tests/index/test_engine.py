@@ -5,6 +5,7 @@ from typing import Any
 
 import anyio
 import pytest
+import sqlalchemy as sa
 
 from lamina.database.link import Link
 from lamina.errors import ConfigurationError
@@ -305,3 +306,16 @@ async def test_a_filter_that_lets_nothing_through_reads_no_index(store: Stored) 
     ranked = await store.search("s", "harbour", allowed=[1, 99])
     assert ranked is not None
     assert ranked.entries.tolist() == [1]
+
+
+async def test_a_load_looks_each_vector_up_once_even_without_statistics(fresh_postgres_url: str) -> None:
+    async with stored(fresh_postgres_url) as store:
+        await store.add("s", [(number, talk(number)) for number in range(1, 500)])
+        text, fixed = engine_module._ROWS.compiled(sa.make_url(fresh_postgres_url).get_dialect()())
+        place = {"tenant": "t", "scope_id": 1, "model_id": store.model.id, "version": 0, "entry": 0, "chunk": 8192}
+        plan = await store.database.read(
+            lambda link: link.raw.execute(f"EXPLAIN (ANALYZE, COSTS OFF) {text}", {**fixed, **place}).fetchall()
+        )
+    shown = "\n".join(row[0] for row in plan)
+    assert "rows=499" in shown
+    assert "Rows Removed" not in shown
