@@ -167,4 +167,4 @@ def test_tenants_do_not_see_each_other(terminal: Terminal) -> None:
 
 
 def test_the_layers_in_the_help_are_those_of_memory() -> None:
-    assert LAYERS == tuple(layer.value for layer in MemoryLayer)
+    assert tuple(layer.value for layer in MemoryLayer) == LAYERS

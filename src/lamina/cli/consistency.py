@@ -35,6 +35,7 @@ def _queries() -> dict[str, sa.Select[int]]:
         index_entry.c.version == memory.c.indexed,
         index_entry.c.entry == memory.c.row,
         index_entry.c.tenant == memory.c.tenant,
+        index_entry.c.terms.is_not(None),
     )
     vector = sa.select(index_vector.c.entry).where(
         index_vector.c.model_id == ACTIVE_MODEL_ID,
@@ -42,7 +43,11 @@ def _queries() -> dict[str, sa.Select[int]]:
         index_vector.c.entry == memory.c.row,
         index_vector.c.tenant == memory.c.tenant,
     )
-    owner = sa.select(memory.c.row).where(memory.c.row == index_entry.c.entry, memory.c.tenant == index_entry.c.tenant)
+    owner = sa.select(memory.c.row).where(
+        memory.c.row == index_entry.c.entry,
+        memory.c.scope_id == index_entry.c.scope_id,
+        memory.c.indexed == index_entry.c.version,
+    )
     held = sa.select(sa.func.count()).select_from(memory).where(memory.c.scope_id == scope.c.id).scalar_subquery()
 
     def count(table: sa.Table, *conditions: sa.ColumnElement[bool]) -> sa.Select[int]:

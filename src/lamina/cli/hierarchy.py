@@ -12,6 +12,7 @@ from lamina.cli.command import command
 from lamina.cli.invocation import Invocation
 from lamina.cli.output import one_line
 from lamina.cli.tables import LAYER_STYLES
+from lamina.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from lamina.app import App
@@ -45,7 +46,11 @@ def set_(call: Invocation) -> None:
     async def work(app: "App") -> None:
         await app.hierarchy.set(tenant=app.settings.memory.tenant, **call.identifiers)
 
-    call.run(work, create=True)
+    try:
+        call.run(work, create=True)
+    except InvalidInputError as error:
+        error.details["next"] = "Name two neighbouring levels, for instance --project web --team ui."
+        raise
     shown = [f"{name.removesuffix('_id')} {value}" for name, value in call.identifiers.items()]
     call.output.show({"set": dict(call.identifiers)}, one_line(" › ".join(shown)))
 

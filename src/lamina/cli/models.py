@@ -1,7 +1,7 @@
 """`lamina reembed` and `lamina calibrate`. The rooms that do the work are imported when a command runs."""
 
+import json
 import os
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import typer
@@ -59,7 +59,7 @@ def reembed(call: Invocation) -> None:
     call.output.show(document, plain(f"{report.embedded} embedded{before}; the store now uses {report.model}"))
     if call.embedder is not None:
         call.output.note("Put this into lamina.toml, so that every command uses it:")
-        call.output.note(f'[embedding]\nmodel = "{call.embedder}"')
+        call.output.note(f"[embedding]\nmodel = {json.dumps(call.embedder)}")
 
 
 async def _reembed(call: Invocation, progress: "Progress") -> "ReembedReport":
@@ -121,17 +121,21 @@ def calibrate(call: Invocation) -> None:
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
     table.add_row("embedder", one_line(fitted.embedder))
-    table.add_row("unrelated", f"a cosine up to {fitted.unrelated:.4f} counts nothing")
-    table.add_row("related", f"a cosine from {fitted.related:.4f} on counts in full")
+    table.add_row("unrelated", f"a similarity up to {fitted.unrelated:.4f} counts nothing")
+    table.add_row("related", f"a similarity from {fitted.related:.4f} on counts in full")
     table.add_row("fitted to", f"{sample} questions and {sample} memories that Lamina ships, no labels")
     table.add_row("kept", "in the store; programs that have it open see it when they open it again")
     table.add_row("before", _scale(before) if changed else "the same")
-    document = {**asdict(fitted), "sample": sample, "changed": changed}
-    call.output.show({**document, "before": None if before is None else asdict(before)}, table)
+    scales = {"before": None if before is None else _numbers(before), "sample": sample, "changed": changed}
+    call.output.show({"embedder": fitted.embedder, **_numbers(fitted), **scales}, table)
 
 
 def _scale(calibration: "Calibration | None") -> str:
     return "none" if calibration is None else f"{calibration.unrelated:.4f} to {calibration.related:.4f}"
+
+
+def _numbers(calibration: "Calibration") -> dict[str, float]:
+    return {"unrelated": calibration.unrelated, "related": calibration.related}
 
 
 def _sample_size() -> int:

@@ -101,13 +101,16 @@ class Output:
         """The result: `document` as JSON with --json, else what people read."""
         if self.json:
             print(json.dumps(document, ensure_ascii=is_narrow(sys.stdout), indent=2))
-        else:
-            self.console.print(*renderables, sep="\n")
+            return
+        for one in renderables:
+            # Plain text is not folded: paths, ids and commands in it are there to be copied.
+            shown = plain(one) if isinstance(one, str) else one
+            self.console.print(shown, soft_wrap=isinstance(shown, Text))
 
     def note(self, text: str) -> None:
         """A remark for a person; silent with --quiet and --json."""
         if not self.json:
-            self.notes.print(Text(text, style="dim"))
+            self.notes.print(plain(text, "dim"), soft_wrap=True)
 
     def fail(self, error: LaminaError) -> None:
         """The error with its code and what to do next, on standard error."""

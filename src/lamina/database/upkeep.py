@@ -117,6 +117,8 @@ def back_up(settings: DatabaseSettings, target: Path, progress: Callable[[int, i
         raise _use_pg_dump(address, target)
     if target.exists() and target.samefile(address.path):
         raise ConfigurationError(f"{target} is the store itself.", details={"next": "Choose another name."})
+    if target.is_dir():
+        raise ConfigurationError(f"{target} is a folder.", details={"next": "Name the file the copy goes to."})
     part = target.with_name(f"{target.name}.part")
     try:
         part.write_bytes(b"")
