@@ -56,8 +56,8 @@ class Calibration:
         """Map products with an aimed question to [0, 1], in place; `level` is the mean memory's product."""
         products -= np.float32(self.unrelated + level)
         products *= np.float32(1 / (self.related - self.unrelated))
-        np.clip(products, 0, 1, out=products)
-        return products
+        np.maximum(products, 0, out=products)
+        return np.minimum(products, 1, out=products)
 
     def to_json(self) -> str:
         """Write the calibration as JSON, to be stored with the embedder's name."""
@@ -129,7 +129,7 @@ def relevance(evidence: Floats, full: float) -> Floats:
 
     Above 0.7 every doubling of the evidence adds the same, so that good and better stay apart. `full` is above 1.
     """
-    short = np.clip(evidence, 0, 1) ** np.float32(_SHAPE) * np.float32(_ENOUGH)
+    short = np.minimum(np.maximum(evidence, 0), 1) ** np.float32(_SHAPE) * np.float32(_ENOUGH)
     beyond = np.log(np.maximum(evidence, 1)) * np.float32((1 - _ENOUGH) / math.log(full))
     result: Floats = np.minimum(short + beyond, 1)
     result[evidence >= np.float32(full)] = 1

@@ -140,6 +140,7 @@ class SearchEngine:
         threshold: float,
         now: float,
         allowed: Allowed | None = None,
+        explain: bool = True,
     ) -> Ranked | None:
         """The best entries of a scope; None when there is no such scope.
 
@@ -156,6 +157,7 @@ class SearchEngine:
             "threshold": threshold,
             "now": now,
             "allowed": within,
+            "explain": explain,
         }
         cached = None if self._too_large(found) else self._current(link, found)
         if cached is None:

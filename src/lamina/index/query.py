@@ -1,13 +1,15 @@
 """A query, analysed once and ranked against any number of scopes."""
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lamina.index.common_words import background_frequency, is_stop_word
 from lamina.index.dates import DateSpan, find_dates
-from lamina.index.terms import name_key, term_key, words
+from lamina.index.terms import folded_name_key, term_key, words
 
 _LONGEST_NAME = 3
 
@@ -25,6 +27,12 @@ class Query:
 
 def prepare_query(text: str, vector: NDArray[np.float32] | None) -> Query:
     """Analyse a query; a vector is brought to length one, and an all-zero one counts as none."""
+    return replace(_analysed(text), vector=_unit(vector))
+
+
+@lru_cache(maxsize=64)
+def _analysed(text: str) -> Query:
+    """Analyse the words; remembered, because one query is ranked against several scopes."""
     found = words(text)
     counted: dict[int, str] = {}
     for word in found:
@@ -37,7 +45,7 @@ def prepare_query(text: str, vector: NDArray[np.float32] | None) -> Query:
         priors=np.array([background_frequency(counted[key]) for key in chosen], np.float32),
         names=_names(found),
         dates=find_dates(text),
-        vector=_unit(vector),
+        vector=None,
     )
 
 
@@ -49,12 +57,12 @@ def _names(found: list[str]) -> tuple[int, ...]:
         if not is_stop_word(found[start])
         for length in range(1, min(_LONGEST_NAME, len(found) - start) + 1)
     )
-    return tuple(name_key(run) for run in runs)
+    return tuple(map(folded_name_key, runs))
 
 
 def _unit(vector: NDArray[np.float32] | None) -> NDArray[np.float32] | None:
     if vector is None:
         return None
     flat = np.ascontiguousarray(vector, np.float32).ravel()
-    norm = float(np.linalg.norm(flat))
-    return flat / np.float32(norm) if norm > 0 and np.isfinite(norm) else None
+    norm = math.sqrt(float(flat @ flat))
+    return flat / np.float32(norm) if 0 < norm < math.inf else None

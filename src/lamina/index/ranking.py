@@ -15,7 +15,7 @@ Filters only choose among the results; what is filtered out still counts as cont
 """
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,10 +26,11 @@ Floats = NDArray[np.float32]
 
 _BACKGROUND_SIZE = 20.0
 _LEAST_RARITY = 0.01
-_SMALLEST_CROWD = 2
+_GROWN_SIZE = 300.0
 _SHORT = 20.0
 _LEAST_FULL = 1.5
 _ROUNDING = 1e-6  # of a relevance, computed in single precision
+_MARGIN = 1e-4  # of evidence, so that rounding never leaves a candidate out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,12 +47,12 @@ class RankingModel:
     conversation: float = 0.2
     author: float = 0.6
     date: float = 0.5
-    asked: float = 0.03
-    asked_by_crowd: float = 0.064
+    asked: float = 0.085
+    asked_by_crowd: float = 0.052
 
     def enough(self, size: int) -> float:
         """Give the evidence that a scope of so many entries asks for."""
-        return self.asked + self.asked_by_crowd * math.log(max(size, _SMALLEST_CROWD))
+        return self.asked + self.asked_by_crowd * math.log(max(size, 1))
 
     def full(self, size: int) -> float:
         """Give the evidence, in units of enough, of an entry that says just what was asked and stands alone."""
@@ -86,7 +87,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signal:
-    """Why an entry got its score: parts that add up to it."""
+    """Why an entry got its score: parts that add up to it; 0 for a signal that took no part."""
 
     lexical: float
     vector: float
@@ -94,6 +95,10 @@ class Signal:
     conversation: float
     author: float
     date: float
+
+    def parts(self) -> dict[str, float]:
+        """Give the parts of the signals that took part, by name."""
+        return {name: part for name, part in asdict(self).items() if part > 0}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,21 +116,26 @@ def rarity(frequencies: Floats, size: int, priors: Floats) -> Floats:
 
     What counts is how often a term occurs in the *other* entries: the one that is looked at proves nothing. A scope of
     three entries says little about that, so a background of twenty imagined entries, in which a term occurs with
-    its prior probability, is counted in.
+    its prior probability, is counted in; a large scope knows more about rare words than the prior does.
     """
-    others = np.maximum(frequencies - 1, 0) + np.float32(_BACKGROUND_SIZE) * priors + np.float32(0.5)
-    weights: Floats = np.log(np.float32(max(size - 1, 0) + _BACKGROUND_SIZE + 0.5) / others)
+    rest = max(size - 1, 0)
+    unseen = 0.5 * rest / (rest + _GROWN_SIZE)
+    others = np.maximum(frequencies - 1, 0) + np.float32(_BACKGROUND_SIZE) * priors + np.float32(unseen)
+    weights: Floats = np.log(np.float32(rest + _BACKGROUND_SIZE + unseen) / others)
     return np.maximum(weights, np.float32(_LEAST_RARITY), out=weights)
 
 
-def rank_evidence(evidence: Evidence, *, model: RankingModel, limit: int, threshold: float) -> Ranked:
-    """Fuse, lift, calibrate and choose."""
+def rank_evidence(
+    evidence: Evidence, *, model: RankingModel, limit: int, threshold: float, explain: bool = True
+) -> Ranked:
+    """Fuse, lift, calibrate and choose; without `explain` the parts of the scores are not worked out."""
     own = _own(evidence, model)
-    total = _total(evidence, own, model)
     full = model.full(evidence.count)
+    near = _candidates(evidence, own, model, evidence_of(threshold - _ROUNDING, full))
+    total = _total(evidence, own, near, model)
     passed = _passing(total, threshold, full)
     if evidence.visible is not None:
-        passed &= evidence.visible
+        passed &= evidence.visible[near]
     chosen = np.flatnonzero(passed)
     count = len(chosen)
     strength = total[chosen]
@@ -133,11 +143,39 @@ def rank_evidence(evidence: Evidence, *, model: RankingModel, limit: int, thresh
         floor = np.partition(strength, count - limit)[count - limit]
         best = strength >= floor
         chosen, strength = chosen[best], strength[best]
+    chosen = near[chosen]
     order = np.lexsort((-evidence.entries[chosen], -strength))[:limit]
     chosen, strength = chosen[order], strength[order]
     scores = relevance(strength, full)
-    signals = _signals(evidence, own, strength, chosen, scores, model)
+    signals = _signals(evidence, own, strength, chosen, scores, model) if explain else []
     return Ranked(entries=evidence.entries[chosen], scores=scores, signals=signals, total=count)
+
+
+def _candidates(evidence: Evidence, own: Floats, model: RankingModel, wanted: float) -> NDArray[np.intp]:
+    """Give, in ascending order, every entry whose evidence can reach `wanted`.
+
+    An entry needs strong evidence of its own, a neighbour that has it, or an author or a date that was asked for: if
+    it and all its neighbours stay below the floor, even the best conversation is not enough.
+    """
+    size = len(evidence.entries)
+    said = model.conversation * float(evidence.conversation_lexical.max())
+    own_and_lent = 1 + max(model.alone, model.neighbour + model.second_neighbour)
+    floor = (wanted * model.enough(evidence.count) - said) / own_and_lent
+    if floor <= _ROUNDING:
+        return np.arange(size)
+    reached = np.zeros(size + 1, np.bool_)  # the last one is what the neighbour number -1 marks
+    np.greater_equal(own[:size], np.float32(floor * (1 - _MARGIN)), out=reached[:size])
+    if len(evidence.conversation_lexical) > 1:
+        strong = np.flatnonzero(reached)
+        for links in (evidence.previous, evidence.following):
+            first = links[strong]
+            reached[first] = True
+            reached[links[first[first >= 0]]] = True
+    if evidence.by_author is not None:
+        reached[:size] |= evidence.by_author
+    if evidence.dated is not None:
+        reached[:size] |= evidence.dated > 0
+    return np.flatnonzero(reached[:size])
 
 
 def _passing(total: Floats, threshold: float, full: float) -> NDArray[np.bool_]:
@@ -167,47 +205,52 @@ def _own(evidence: Evidence, model: RankingModel) -> Floats:
     return own
 
 
-def _total(evidence: Evidence, own: Floats, model: RankingModel) -> Floats:
-    """Give the whole evidence of each entry, counted in what its scope asks for."""
+def _total(evidence: Evidence, own: Floats, near: NDArray[np.intp], model: RankingModel) -> Floats:
+    """Give the whole evidence of some entries, counted in what their scope asks for."""
     enough = model.enough(evidence.count)
+    total: Floats = own[near]
     if len(evidence.conversation_lexical) == 1:
-        total: Floats = own[:-1] * np.float32(1 + model.alone)
+        total *= np.float32(1 + model.alone)
     else:
-        total = _lift(own, evidence.previous, evidence.following, model, enough)
-        total += own[:-1]
+        total += _lift(own, near, evidence.previous, evidence.following, model, enough)
         talk = evidence.conversation_lexical * np.float32(model.conversation)
-        total += talk.take(evidence.conversations, mode="clip")
+        total += talk[evidence.conversations[near]]
     total *= np.float32(1 / enough)
     if evidence.by_author is not None:
-        author = evidence.lengths * np.float32(model.author / _SHORT)
+        author = evidence.lengths[near] * np.float32(model.author / _SHORT)
         np.minimum(author, np.float32(model.author), out=author)
-        author *= evidence.by_author
+        author *= evidence.by_author[near]
         total += author
     if evidence.dated is not None:
-        total += evidence.dated * np.float32(model.date)
+        total += evidence.dated[near] * np.float32(model.date)
     return total
 
 
 def _lift(
-    own: Floats, previous: NDArray[np.intp], following: NDArray[np.intp], model: RankingModel, enough: float
+    own: Floats,
+    near: NDArray[np.intp],
+    previous: NDArray[np.intp],
+    following: NDArray[np.intp],
+    model: RankingModel,
+    enough: float,
 ) -> Floats:
     """Give what neighbours lend to each entry."""
-    size = len(previous)
-    before, after, lift, second = np.zeros((4, size + 1), np.float32)
-    own.take(previous, out=before[:size], mode="wrap")
-    own.take(following, out=after[:size], mode="wrap")
-    np.maximum(before, after, out=lift)
+    before, after = previous[near], following[near]
+    lift: Floats = np.maximum(own[before], own[after])
     lift *= np.float32(model.neighbour)
     # The second neighbour is the neighbour's neighbour: the same step once more.
-    before.take(previous, out=second[:size], mode="wrap")
-    after.take(following, out=before[:size], mode="wrap")
-    np.maximum(second, before, out=second)
+    second = np.maximum(own[_step(previous, before)], own[_step(following, after)])
     second *= np.float32(model.second_neighbour)
     lift += second
     np.minimum(lift, np.float32(model.lent_at_most * enough), out=lift)
-    alone = np.flatnonzero((previous & following) < 0)
-    lift[alone] = own[alone] * np.float32(model.alone)
-    return lift[:size]
+    alone = (before & after) < 0
+    lift[alone] = own[near[alone]] * np.float32(model.alone)
+    return lift
+
+
+def _step(links: NDArray[np.intp], at: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Follow links once; from nowhere they lead nowhere."""
+    return np.where(at < 0, at, links[at])
 
 
 def _signals(

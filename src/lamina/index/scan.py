@@ -69,6 +69,7 @@ class ScopeScan:
         threshold: float,
         now: float,
         allowed: NDArray[np.int64] | None = None,
+        explain: bool = True,
     ) -> Ranked:
         """Rank what was fed, with the same result as `ScopeIndex.rank`."""
         if not self._chunks:
@@ -98,7 +99,7 @@ class ScopeScan:
             dated=said_within(said_at, self._query.dates, now),
             visible=visible,
         )
-        return rank_evidence(evidence, model=self._model, limit=limit, threshold=threshold)
+        return rank_evidence(evidence, model=self._model, limit=limit, threshold=threshold, explain=explain)
 
     def _lexical(
         self, counts: NDArray[np.uint8], lengths: NDArray[np.int64], numbers: NDArray[np.intp]

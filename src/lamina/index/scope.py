@@ -19,6 +19,7 @@ _USUAL_LENGTH = 20.0
 _USUAL_WEIGHT = 50.0
 _CONVERSATION_LENGTH_SHARE = 0.75
 _SHORT_QUERY = 6
+_PARTIAL = 0.7
 
 
 def typical_length(words: int, entries: int) -> float:
@@ -85,6 +86,7 @@ class ScopeIndex:
         threshold: float,
         now: float,
         allowed: NDArray[np.int64] | None = None,
+        explain: bool = True,
     ) -> Ranked:
         """Rank every living entry that has not expired at `now` and, where given, is one of `allowed`."""
         rows = self._rows
@@ -107,7 +109,7 @@ class ScopeIndex:
             dated=said_within(rows.said_at[:size], query.dates, now),
             visible=self._visible(now, allowed),
         )
-        return rank_evidence(evidence, model=model, limit=limit, threshold=threshold)
+        return rank_evidence(evidence, model=model, limit=limit, threshold=threshold, explain=explain)
 
     def _visible(self, now: float, allowed: NDArray[np.int64] | None) -> NDArray[np.bool_] | None:
         rows = self._rows
@@ -150,12 +152,17 @@ def share_of_best(scores: NDArray[np.float64], weights: NDArray[np.float32]) -> 
     """Divide sums of weighted impacts by what a text with every term would have, unknown terms included.
 
     Of a long query nobody expects to find every word, so beyond six terms the demand grows with the square root of
-    their number. Texts that repeat words could have more than is asked for; it counts as everything.
+    their number. Texts that repeat words could have more than is asked for; it counts as everything. A small share is
+    often an accident (one everyday word of the question) and counts a little less than itself.
     """
     best = math.fsum(weights.tolist()) * min(1.0, math.sqrt(_SHORT_QUERY / max(len(weights), 1)))
     shares = np.empty(len(scores), np.float32)
     np.multiply(scores, 1 / best if best > 0 else 0.0, out=shares, casting="same_kind")
-    return np.minimum(shares, 1, out=shares)
+    np.minimum(shares, 1, out=shares)
+    discount = shares * np.float32(1 - _PARTIAL)
+    discount += np.float32(_PARTIAL)
+    shares *= discount
+    return shares
 
 
 def conversation_scores(

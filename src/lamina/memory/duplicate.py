@@ -54,17 +54,12 @@ def same_statement(one: Statement, other: Statement, cosine: float) -> bool:
 
 def cosines(vectors: Sequence[Vector | None]) -> NDArray[np.float32]:
     """The cosine of each pair; NaN where a vector is missing, zero, or of another length than the first."""
+    known = [(row, vector) for row, vector in enumerate(vectors) if vector is not None and vector.any()]
+    alike = [(row, vector) for row, vector in known if len(vector) == len(known[0][1])]
     products = np.full((len(vectors), len(vectors)), np.nan, dtype=np.float32)
-    known = [row for row, vector in enumerate(vectors) if vector is not None and vector.any()]
-    matrix = [vectors[row] for row in known]
-    if len(set(map(np.shape, matrix))) > 1:
-        known = [row for row in known if np.shape(vectors[row]) == np.shape(matrix[0])]
-        matrix = [vectors[row] for row in known]
-    if known:
-        unit = np.array(matrix, np.float32)
+    if alike:
+        unit = np.array([vector for _, vector in alike], np.float32)
         unit /= np.sqrt(np.einsum("ij,ij->i", unit, unit))[:, np.newaxis]
-        close = np.minimum(unit @ unit.T + np.float32(_ROUNDING), 1)
-        if len(known) == len(vectors):
-            return close
-        products[np.ix_(known, known)] = close
+        rows = [row for row, _ in alike]
+        products[np.ix_(rows, rows)] = np.minimum(unit @ unit.T + np.float32(_ROUNDING), 1)
     return products

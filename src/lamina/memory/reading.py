@@ -1,7 +1,6 @@
 """Reads of stored memories, each on one view of the store."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
@@ -111,6 +110,7 @@ def search_scope(link: Link, engine: SearchEngine, model_id: int, request: Searc
         threshold=request.threshold,
         now=request.now.timestamp(),
         allowed=None if request.filter == _EVERYTHING else _filtered(key.tenant, request.filter),
+        explain=request.explain,
     )
     if ranked is None or not len(ranked.entries):
         return ScopeResults(found=(), total=0 if ranked is None else ranked.total)
@@ -118,14 +118,15 @@ def search_scope(link: Link, engine: SearchEngine, model_id: int, request: Searc
     place = {"tenant": key.tenant, "kind": key.kind, "key": key.key}
     params = {"rows": number_list(rows, link.name), "model_id": model_id, **place}
     read = {row[0]: row for row in link.run(_BY_ROWS[link.name], params).fetchall()}
+    signals = [signal.parts() for signal in ranked.signals] if request.explain else [None] * len(rows)
     found = [
         Found(
             entry=entry_from_row(read[row]),
             score=score,
             vector=unpack_vector(read[row][-1]),
-            signals=asdict(signal) if request.explain else None,
+            signals=parts,
         )
-        for row, score, signal in zip(rows, ranked.scores.tolist(), ranked.signals, strict=True)
+        for row, score, parts in zip(rows, ranked.scores.tolist(), signals, strict=True)
         if row in read  # on PostgreSQL an entry can go between ranking and reading
     ]
     return ScopeResults(found=tuple(found), total=ranked.total)
