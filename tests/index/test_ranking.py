@@ -143,10 +143,9 @@ def test_neighbours_alone_are_never_enough() -> None:
 
 def test_an_entry_without_a_conversation_owes_nothing_to_neighbours() -> None:
     rows = [Row(1, "green tea"), Row(2, "black tea", conversation="a"), Row(3, "tea", conversation="b", sequence=1)]
-    for index in (index_of(rows[:1]), index_of(rows)):
-        for signal in search(index, "green tea please").signals:
-            assert signal.neighbour == 0
-            assert signal.lexical > 0
+    assert search(index_of(rows[:1]), "green tea please").signals[0].parts().keys() == {"lexical"}
+    for signal in search(index_of(rows), "green tea please").signals:
+        assert signal.parts().keys() <= {"lexical", "conversation"}
 
 
 def test_scores_tell_good_from_better() -> None:
