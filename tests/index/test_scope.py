@@ -109,6 +109,30 @@ def test_scores_are_relevances_in_falling_order_and_the_signals_add_up(
         assert sum(parts) == pytest.approx(score, abs=1e-5) or sum(parts) == 0
 
 
+@settings(deadline=None)
+@given(
+    rows=st.lists(rows_strategy, max_size=12, unique_by=lambda row: row.entry),
+    asked=st.sampled_from([("dark tea", None), ("Ana painted", None), ("dog", (1.0, 0, 0, 0)), ("", (0.5,) * 4)]),
+)
+def test_a_signal_is_named_only_when_it_took_part(rows: list[Row], asked: tuple[str, tuple[float, ...] | None]) -> None:
+    text, vector = asked
+    by_entry = {row.entry: row for row in rows}
+    talks = [row.conversation for row in rows]
+    ranked = search(index_of(rows), text, vector)
+    for entry, signal in zip(ranked.entries.tolist(), ranked.signals, strict=True):
+        named, row = set(signal.parts()), by_entry[entry]
+        assert vector is not None or "vector" not in named
+        assert text or "lexical" not in named
+        assert "date" not in named
+        assert "author" not in named or row.author == "Ana"
+        if not row.conversation:
+            assert not named & {"neighbour", "conversation"}
+        if talks.count(row.conversation) == 1:
+            assert "neighbour" not in named
+        if len({talk for talk in talks if talk}) < 2:
+            assert "conversation" not in named
+
+
 def test_many_single_rows_give_what_one_load_gives() -> None:
     rows = [
         Row(i, f"{WORDS[i % 11]} {WORDS[i % 7]} note{i % 97}", conversation=f"c{i % 5}", sequence=i) for i in range(600)

@@ -30,6 +30,7 @@ _GROWN_SIZE = 300.0
 _SHORT = 20.0
 _LEAST_FULL = 1.5
 _ROUNDING = 1e-6  # of a relevance, computed in single precision
+_TRACE = 1e-5  # of evidence: what a difference of equal parts leaves
 _MARGIN = 1e-4  # of evidence, so that rounding never leaves a candidate out
 
 
@@ -278,6 +279,7 @@ def _signals(
         np.multiply(evidence.dated[chosen], np.float32(model.date), out=date)
     np.maximum(total - parts.sum(axis=0), 0, out=neighbour)
     neighbour[alone] = 0
+    parts[parts < _TRACE] = 0
     whole = parts.sum(axis=0)
     parts *= np.divide(scores, whole, out=np.zeros_like(whole), where=whole > 0)
     return [
