@@ -17,9 +17,9 @@ def embedder() -> CountingEmbedder:
 
 
 @pytest.fixture
-async def app(sqlite_url: str, clock: ManualClock, embedder: CountingEmbedder) -> AsyncIterator[App]:
-    """An app on an empty SQLite store."""
-    async with app_on(sqlite_url, clock=clock, embedder=embedder) as opened:
+async def app(store_url: str, clock: ManualClock, embedder: CountingEmbedder) -> AsyncIterator[App]:
+    """An app on an empty store of each engine."""
+    async with app_on(store_url, clock=clock, embedder=embedder) as opened:
         embedder.texts.clear()  # a new embedder is calibrated when a store adopts it
         yield opened
 

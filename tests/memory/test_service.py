@@ -1,8 +1,7 @@
 """The verbs of memory, through the app as a caller opens it."""
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
@@ -20,21 +19,13 @@ from lamina.errors import (
 )
 from lamina.kernel.clock import ManualClock
 from lamina.kernel.ids import is_id
-from lamina.memory.provider import Capabilities
+from lamina.memory.provider import Capabilities, GetRequest
 from lamina.memory.service import MemoryService
-from lamina.memory.types import Identifiers, MemoryLayer, NewMemory, Source
+from lamina.memory.types import Identifiers, MemoryEntry, MemoryLayer, NewMemory, Source
 from tests.stores import CountingEmbedder, app_on
 from tests.wrapping import WrappingProvider
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-async def app(store_url: str, clock: ManualClock, embedder: CountingEmbedder) -> AsyncIterator[App]:
-    """Every verb is proved on both engines."""
-    async with app_on(store_url, clock=clock, embedder=embedder) as opened:
-        embedder.texts.clear()
-        yield opened
 
 
 @pytest.mark.requirement("memory.add.content-and-layer", "memory.embedding.generated", "memory.get.existing")
@@ -179,6 +170,26 @@ async def test_unchanged_content_is_not_embedded_again(memory: MemoryService, em
     assert embedder.texts == asked
 
 
+async def test_content_that_somebody_changed_meanwhile_is_changed_back(memory: MemoryService) -> None:
+    added = await memory.add("Tea", user_id="u1")
+
+    class Late(WrappingProvider):
+        """Shows what was there before somebody else came."""
+
+        async def get(self, request: GetRequest) -> MemoryEntry | None:
+            before = await self.inner.get(request)
+            await memory.update(added.id, content="Coffee", user_id="u1")
+            return before
+
+    late = replace(memory, provider=Late(memory.provider))
+    updated = await late.update(added.id, content="Tea", user_id="u1")
+    assert updated.memory.content == "Tea"
+    assert updated.embedding_regenerated
+    assert await memory.get(added.id, user_id="u1") == updated.memory
+    states = await memory.history(added.id, user_id="u1")
+    assert [state.content for state in states][0::3] == ["Tea", "Tea"]
+
+
 async def test_an_expiry_is_kept_changed_or_removed(memory: MemoryService, clock: ManualClock) -> None:
     tomorrow = clock.now() + timedelta(days=1)
     added = await memory.add("Tea", user_id="u1", expires_at=tomorrow)
@@ -283,47 +294,6 @@ async def test_history_shows_every_state(memory: MemoryService, clock: ManualClo
     assert states[-1].changed_at == clock.now()
     await memory.delete(added.id, user_id="u1")
     assert await memory.history(added.id, user_id="u1") == ()
-
-
-async def test_bulk_adds_are_all_or_nothing(memory: MemoryService, embedder: CountingEmbedder) -> None:
-    ids = Identifiers(user_id="u1")
-    added = await memory.bulk_add([NewMemory(content=f"bulk {n % 2}", identifiers=ids) for n in range(4)])
-    assert [one.memory.content for one in added] == ["bulk 0", "bulk 1", "bulk 0", "bulk 1"]
-    assert embedder.texts == ["bulk 0", "bulk 1"]
-    taken = NewMemory(content="other", identifiers=ids, id=added[0].id)
-    with pytest.raises(InvalidInputError, match="exists already"):
-        await memory.bulk_add([NewMemory(content="new", identifiers=ids), taken])
-    with pytest.raises(MissingIdentifierError):
-        await memory.bulk_add([NewMemory(content="new", identifiers=ids), NewMemory(content="lost")])
-    assert (await memory.list(user_id="u1")).total_count == 4
-    assert await memory.bulk_add([]) == ()
-
-
-async def test_imported_ids_and_moments_are_checked(memory: MemoryService) -> None:
-    ids = Identifiers(user_id="u1")
-    good = datetime(2020, 1, 1, tzinfo=UTC)
-    (added,) = await memory.bulk_add([NewMemory(content="x", identifiers=ids, id="mine", created_at=good)])
-    assert (added.id, added.memory.created_at) == ("mine", good)
-    naive = datetime(2020, 1, 1)
-    for bad in (
-        NewMemory(content="x", identifiers=ids, id=""),
-        NewMemory(content="x", identifiers=ids, id="\0"),
-        NewMemory(content="x", identifiers=ids, created_at=naive),
-        NewMemory(content="x", identifiers=ids, expires_at=naive),
-        NewMemory(content="x", identifiers=Identifiers(user_id="\0")),
-    ):
-        with pytest.raises(InvalidInputError) as caught:
-            await memory.bulk_add([bad])
-        assert caught.value.operation == "bulk_add"
-
-
-async def test_bulk_deletes_count_what_was_there(memory: MemoryService) -> None:
-    ids = [(await memory.add(f"entry {n}", user_id="u1")).id for n in range(3)]
-    other = await memory.add("another's", user_id="u2")
-    result = await memory.bulk_delete([*ids[:2], "no-such-id", ids[0], other.id], user_id="u1")
-    assert (result.deleted, result.failed) == (2, ())
-    assert [entry.id for entry in (await memory.list(user_id="u1")).memories] == [ids[2]]
-    assert await memory.get(other.id, user_id="u2") is not None
 
 
 async def test_expired_memories_are_invisible_at_once_and_swept(app: App, clock: ManualClock) -> None:

@@ -231,6 +231,10 @@ class MemoryService:
                 clear_expiry=expires_at is None,
             )
             changed = None if current is None else await self.provider.update(request)
+            if changed is not None and content is not None and changed.content != content:
+                # What was unchanged when we looked has been changed by somebody since.
+                (embedding,) = await self._embed([content])
+                changed = await self.provider.update(replace(request, content=content, embedding=embedding))
             if changed is None:
                 raise MemoryNotFoundError(details={"id": id})
         return UpdateResult(memory=changed, embedding_regenerated=embedding is not None)
