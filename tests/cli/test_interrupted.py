@@ -72,16 +72,15 @@ def test_a_stopped_change_is_never_half_seen_and_goes_on_where_it_stopped(
     assert filled.run("search", "harbour", "--user", "u1", "--json").error["details"]["stored"] == report["model"]
 
 
-def test_a_change_that_was_given_up_leaves_nothing_behind(
+def test_asking_for_the_model_in_use_leaves_a_change_that_still_runs_alone(
     filled: Terminal, server: EmbeddingsServer, tmp_path: Path
 ) -> None:
     gate = Gate()
     server.always = gate
     environ = process_environment({"LAMINA_EMBEDDING__BASE_URL": server.url, "OPENAI_API_KEY": "k"})
-    process = start("reembed", "--embedder", "openai:house", folder=tmp_path, environ=environ)
-    assert gate.reached.wait(DEADLINE_S)
-    process.kill()
-    process.communicate(timeout=DEADLINE_S)
-    assert filled.ok("reembed").out.startswith("nothing to do")
-    document = filled.ok("doctor", "--json").document
-    assert (document["problems"], document["warnings"]) == (0, 0)
+    with start("reembed", "--embedder", "openai:house", folder=tmp_path, environ=environ) as process:
+        assert gate.reached.wait(DEADLINE_S)
+        assert filled.ok("reembed").out.startswith("nothing to do")
+        (check,) = [one for one in filled.ok("doctor", "--json").document["checks"] if one["name"] == "model"]
+        process.kill()
+    assert "was not finished" in check["found"]

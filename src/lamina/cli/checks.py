@@ -164,7 +164,7 @@ def _model(settings: DatabaseSettings, model: Model | None) -> Check:
             name="model",
             state="warning",
             found=f"{active.name}; a change to {building.name} was not finished",
-            next="`lamina reembed --embedder ...` with that model goes on; without --embedder it is given up.",
+            next="`lamina reembed --embedder ...` with that model goes on where it stopped, unless it still runs.",
         )
     if active.calibration is None:
         return Check(

@@ -14,9 +14,7 @@ from lamina.cli.output import one_line, plain
 
 if TYPE_CHECKING:
     from lamina.app import App
-    from lamina.database.link import Link
     from lamina.embedding.reembed import Progress, ReembedReport
-    from lamina.embedding.types import Embedder
     from lamina.index.calibration import Calibration
 
 commands = typer.Typer()
@@ -80,22 +78,10 @@ async def _reembed(call: Invocation, progress: "Progress") -> "ReembedReport":
         change = Reembedding(
             database=database, embedder=embedder, sources=[MemoryTexts()], clock=SystemClock(), progress=progress
         )
-        await database.write(lambda link: _give_up_unfinished(link, embedder))
         return await change.run()
     finally:
         await database.close()
         await embedder.aclose()
-
-
-def _give_up_unfinished(link: "Link", embedder: "Embedder") -> None:
-    """Going back to the model in use: what an interrupted change left is removed by the run that follows."""
-    from lamina.embedding.adoption import MODEL_LOCK
-    from lamina.index.models import active_model, building_model, set_state
-
-    link.lock(MODEL_LOCK)
-    active, unfinished = active_model(link), building_model(link)
-    if active is not None and unfinished is not None and active.name == embedder.name:
-        set_state(link, unfinished.id, "retired")
 
 
 @command(commands, "calibrate", panel=_PANEL, examples=("lamina calibrate", "lamina calibrate --json"))
