@@ -64,11 +64,12 @@ class _Loop:
 
     def _submit(self, work: Coroutine[Any, Any, R]) -> "Future[R]":
         with self._gate:  # what is taken here is taken before the end, and the end finishes it
-            if self._ending or threading.current_thread() is self._thread:
+            if self._ending:
                 work.close()
-                raise _closed() if self._ending else ConfigurationError(
-                    "A blocking call was made from inside another one; use the async API there."
-                )
+                raise _closed()
+            if threading.current_thread() is self._thread:
+                work.close()
+                raise ConfigurationError("A blocking call was made from inside another one; use the async API there.")
             return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def stop(self) -> None:
