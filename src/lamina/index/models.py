@@ -63,6 +63,11 @@ def set_state(link: Link, model_id: int, state: str) -> None:
     link.execute(sa.update(embedding_model).where(embedding_model.c.id == model_id).values(state=state))
 
 
+def model_state(link: Link, model_id: int) -> str | None:
+    """Where a model stands; None when it is gone."""
+    return link.execute(sa.select(embedding_model.c.state).where(embedding_model.c.id == model_id)).scalar_one_or_none()
+
+
 def drop_model(link: Link, model_id: int) -> None:
     """Forget a model that has no vectors left."""
     link.execute(sa.delete(embedding_model).where(embedding_model.c.id == model_id))

@@ -52,7 +52,8 @@ _INSERT = {
     name: Prepared(insert(memory).on_conflict_do_nothing(index_elements=[memory.c.tenant, memory.c.id]))
     for name, insert in (("sqlite", sqlite.insert), ("postgresql", postgresql.insert))
 }
-_LAST_ROW = Prepared(sa.select(sa.func.coalesce(sa.func.max(memory.c.row), sa.literal_column("0"))))
+# What SQLite's AUTOINCREMENT keeps: the highest number there ever was.
+_LAST_ROW = Prepared(sa.text("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'memory'"))
 _NEXT_ROWS = Prepared(
     sa.select(sa.func.nextval(sa.literal_column("'memory_row_seq'"))).select_from(
         sa.func.generate_series(sa.literal_column("1"), sa.bindparam("count", type_=sa.Integer))
