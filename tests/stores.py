@@ -6,6 +6,8 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from lamina.app import App
+from lamina.config import Settings
 from lamina.database.engine import Database
 from lamina.database.settings import DatabaseSettings
 from lamina.embedding.cached import CachedEmbedder
@@ -57,3 +59,19 @@ class CountingEmbedder:
 
     async def aclose(self) -> None:
         pass
+
+
+def app_on(
+    url: str,
+    *,
+    clock: Clock | None = None,
+    embedder: Embedder | None = None,
+    metrics: Metrics | None = None,
+    memory: MemorySettings | None = None,
+    index: IndexSettings | None = None,
+) -> App:
+    """An app that reads neither files nor the environment."""
+    settings = Settings(
+        database=DatabaseSettings(url=url), memory=memory or MemorySettings(), index=index or IndexSettings()
+    )
+    return App(settings, embedder=embedder or static_embedder(), clock=clock, metrics=metrics, environ={})

@@ -1,4 +1,4 @@
-"""Gathers the texts on which the token table is fitted: `python corpus.py SOURCES OUT.jsonl.gz`.
+"""Step 2: gathers the texts on which the token table is fitted: `python corpus.py SOURCES CORPUS.jsonl.gz`.
 
 SOURCES holds checkouts and files, named as in README.md; a missing one is an error, so that two runs agree.
 Each line of the result is one text and the group it was said in (a conversation, a set of look-alikes).

@@ -67,7 +67,8 @@ def span_of(text: str, pick: random.Random) -> str | None:
 def build(corpus: Path, names: list[str], vocabulary: list[str]) -> Pools:
     """The pools, the same for the same input: turns also with a speaker's name, spans of turns as questions."""
     pick = random.Random(11)
-    pools, groups = Pools(), {}
+    pools = Pools()
+    groups: dict[str, int] = {}
     cast: dict[int, list[str]] = {}
     previous = ("", -1)
     with gzip.open(corpus, "rt", encoding="utf-8") as lines:

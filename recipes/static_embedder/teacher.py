@@ -1,5 +1,9 @@
-"""The teacher: e5-small, read from its 8-bit ONNX file and run with torch on whatever device there is."""
+"""The second teacher: e5-small, read from its 8-bit ONNX file and run with torch on whatever device there is.
 
+`python teacher.py E5_FOLDER` writes `e5.npz` beside `model.onnx`, for a machine that has torch but no onnx.
+"""
+
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -105,3 +109,14 @@ class Teacher:
             x = self._norm(x + self._linear(inner, f"{layer}.output.dense"), f"{layer}.output.LayerNorm")
         summed = (x.float() * mask[:, :, None]).sum(1)
         return functional.normalize(summed, dim=1)
+
+
+def main() -> None:
+    folder = Path(sys.argv[1])
+    weights = weights_from_onnx(folder / "model.onnx")
+    with (folder / "e5.npz").open("wb") as out:
+        np.savez(out, allow_pickle=False, **weights)
+
+
+if __name__ == "__main__":
+    main()

@@ -79,6 +79,7 @@ class App:
     ) -> None:
         self.settings = settings
         self.metrics = metrics or Metrics.collecting()
+        self._owns_metrics = metrics is None
         self._clock: Clock = clock or SystemClock()
         self._given_embedder = embedder
         self._environ = os.environ if environ is None else environ
@@ -102,8 +103,10 @@ class App:
     async def start(self) -> Self:
         """Open the store, creating or migrating it where needed.
 
-        Raises ConfigurationError when store and embedder do not belong together.
+        Raises ConfigurationError when store and embedder do not belong together, and for an app that is open.
         """
+        if self._parts is not None:
+            raise ConfigurationError("The app is open already.")
         settings = self.settings
         hold_blas_to_one_thread()
         embedder = self._given_embedder or await create_embedder(settings.embedding, environ=self._environ)
@@ -128,7 +131,7 @@ class App:
             await provider.shutdown()
             raise
         self._parts = Parts(database=database, engine=engine, embedder=embedder, provider=provider)
-        self._hierarchy = Hierarchy(database, self._clock)
+        self._hierarchy = Hierarchy(database, self._clock, tenant=settings.memory.tenant)
         reader = self._start_reading() if settings.graph.enabled else None
         self._memory = MemoryService(
             provider=RetryingProvider(provider, policy=settings.retry, clock=self._clock, metrics=self.metrics),
@@ -251,7 +254,8 @@ class App:
             await self._parts.provider.shutdown()
             self._parts = self._memory = self._hierarchy = None
             self._knowledge = self._references = self._audit = self._context = self._skills = self._ground = None
-            self.metrics.shutdown()
+            if self._owns_metrics:
+                self.metrics.shutdown()
 
     async def __aenter__(self) -> Self:
         return await self.start()

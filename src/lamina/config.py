@@ -143,12 +143,19 @@ def load_settings(
     return LoadedSettings(settings=settings, origins=origins)
 
 
+def settings_file(path: Path | None = None, *, environ: Mapping[str, str] | None = None) -> Path | None:
+    """The file that settings are read from, None where there is none; a named one need not exist."""
+    named = (os.environ if environ is None else environ).get(_FILE_VARIABLE)
+    if path is not None or named:
+        return path or Path(named or "")
+    default = Path(DEFAULT_FILE)
+    return default if default.is_file() else None
+
+
 def _from_file(path: Path | None, environ: Mapping[str, str]) -> dict[str, _Given]:
+    path = settings_file(path, environ=environ)
     if path is None:
-        named = environ.get(_FILE_VARIABLE)
-        path = Path(named or DEFAULT_FILE)
-        if not named and not path.is_file():
-            return {}
+        return {}
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

@@ -65,9 +65,7 @@ class LaminaError(Exception):
         }
 
 
-def _rebuild(
-    kind: type[LaminaError], message: str, operation: str | None, details: dict[str, object]
-) -> LaminaError:
+def _rebuild(kind: type[LaminaError], message: str, operation: str | None, details: dict[str, object]) -> LaminaError:
     return kind(message, operation=operation, details=details)
 
 

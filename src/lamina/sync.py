@@ -9,7 +9,7 @@ import functools
 import threading
 from collections.abc import Callable, Coroutine, Iterable
 from concurrent.futures import CancelledError, Future
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar, Unpack
@@ -44,30 +44,69 @@ class _Loop:
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="lamina-sync", daemon=True)
+        self._gate = threading.Lock()
+        self._ending = False
+        self._thread = threading.Thread(target=self._serve, name="lamina-sync", daemon=True)
         self._thread.start()
 
     @property
-    def closed(self) -> bool:
-        return self._loop.is_closed()
+    def ended(self) -> bool:
+        """Whether nothing runs here any more."""
+        return not self._thread.is_alive()
 
     def run(self, work: Coroutine[Any, Any, R]) -> R:
-        """Run to the end and hand back what it returns or raises; an interrupt cancels it."""
-        if self._loop.is_closed():
-            work.close()
-            raise ConfigurationError("The app is closed; open it again.")
-        future: Future[R] = asyncio.run_coroutine_threadsafe(work, self._loop)
+        """Run to the end and hand back what it returns or raises; an interrupt cancels it.
+
+        Raises ConfigurationError when the loop has ended or ends meanwhile, and on the loop's own thread, which
+        would wait for itself.
+        """
+        future = self._submit(work)
         try:
             return future.result()
-        except (KeyboardInterrupt, CancelledError):
+        except CancelledError:
+            if self._ending:
+                raise _closed() from None
+            raise
+        except KeyboardInterrupt:
             future.cancel()
             raise
 
+    def _submit(self, work: Coroutine[Any, Any, R]) -> "Future[R]":
+        with self._gate:  # what is taken here is taken before the end, and the end finishes it
+            if self._ending:
+                work.close()
+                raise _closed()
+            if threading.current_thread() is self._thread:
+                work.close()
+                raise ConfigurationError("A blocking call was made from inside another one; use the async API there.")
+            return asyncio.run_coroutine_threadsafe(work, self._loop)
+
     def stop(self) -> None:
-        if not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join()
-            self._loop.close()
+        """Cancel what still runs, and end; idempotent."""
+        with self._gate:
+            if not self._ending:
+                self._ending = True
+                self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+
+    def _serve(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        with closing(self._loop):
+            self._loop.run_forever()
+            self._loop.run_until_complete(_cancel_others())
+            self._loop.run_until_complete(self._loop.shutdown_asyncgens())
+            self._loop.run_until_complete(self._loop.shutdown_default_executor())
+
+
+async def _cancel_others() -> None:
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
+
+
+def _closed() -> ConfigurationError:
+    return ConfigurationError("The app is closed; open it again.")
 
 
 class _Twin(Generic[Inner]):
@@ -245,6 +284,7 @@ class SyncApp:
     def __init__(self, inner: asynchronous.App) -> None:
         self._loop = _Loop()
         self._inner = inner
+        self._closing = threading.Lock()
         try:
             self._loop.run(inner.start())
         except BaseException:  # boundary: whatever went wrong, the thread ends
@@ -276,9 +316,12 @@ class SyncApp:
 
     def close(self) -> None:
         """Finish accepted writes and close; idempotent."""
-        if not self._loop.closed:
-            self._loop.run(self._inner.close())
-            self._loop.stop()
+        with self._closing:
+            if not self._loop.ended:
+                try:
+                    self._loop.run(self._inner.close())
+                finally:
+                    self._loop.stop()
 
     def __enter__(self) -> Self:
         return self

@@ -64,7 +64,7 @@ def test_both_search_floors_find_the_turn_that_says_every_word_asked_for(tmp_pat
     asked = ["Who has the lighthouseviolin of marzipanharbour?"]
     embedder = StaticEmbedder()
     fts5 = Fts5Floor(tmp_path / "floor.db", texts, asked)
-    numpy = NumpyFloor(texts, embedder.encode(texts), asked, embedder.encode(asked, purpose="query"))
+    numpy = NumpyFloor(texts, embedder.encode(texts), asked, embedder.encode(asked))
     found = np.asarray(fts5.search(0)).ravel()
     fts5.close()
     assert found[0] == 18  # row numbers start at 1

@@ -55,19 +55,18 @@ def run_python(page: Page) -> str:
     names: dict[str, object] = {"__name__": "__example__"}
     printed = io.StringIO()
 
-    async def run() -> None:
+    # One loop for the whole page, running only while an example awaits: another may call `asyncio.run` itself.
+    with contextlib.redirect_stdout(printed), asyncio.Runner() as runner:
         for line, body in page.python:
             outcome = eval(_compile(page.path, line, body), names)
-            if inspect.isawaitable(outcome):
-                await outcome
-
-    with contextlib.redirect_stdout(printed):
-        asyncio.run(run())
+            if inspect.iscoroutine(outcome):
+                runner.run(outcome)
     return printed.getvalue()
 
 
 def _compile(path: Path, line: int, body: str) -> CodeType:
-    return compile("\n" * line + body, str(path), "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    code: CodeType = compile("\n" * line + body, str(path), "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    return code
 
 
 def commands(page: Page) -> Iterator[tuple[int, str]]:

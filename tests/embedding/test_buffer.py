@@ -182,7 +182,7 @@ async def test_a_vector_for_a_text_that_changed_or_went_meanwhile_is_not_stored(
         def change(link: Link) -> None:
             place = touch(link, knowledge_scope("t"), added=-1)
             indexed = {row.row: row.indexed for row in link.execute(sa.select(knowledge.c.row, knowledge.c.indexed))}
-            bury(link, scope_id=place.scope_id, rows=[(changed, indexed[changed])])
+            bury(link, tenant="t", scope_id=place.scope_id, rows=[(changed, indexed[changed])])
             forget(link, tenant="t", scope_id=place.scope_id, version=place.version, rows=[(gone, indexed[gone])])
             put_terms(link, place, tenant="t", rows=[(changed, indexable("changed new text", None))])
             link.execute(sa.delete(knowledge).where(knowledge.c.row == gone))

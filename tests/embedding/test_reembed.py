@@ -41,7 +41,8 @@ class HashedWords:
             for word in text.lower().split():
                 rows_at = sum(map(ord, word)) % self.dimensions
                 row[rows_at] += 1.0
-        return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
+        unit: NDArray[np.float32] = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
+        return unit
 
     async def aclose(self) -> None:
         """Nothing to release."""
@@ -131,4 +132,38 @@ async def test_another_target_drops_what_an_unfinished_change_had_done(store_url
             await _change(app, HashedWords("new", 48, fail_after=400)).run()
         report = await _change(app, HashedWords("other", 64)).run()
         assert (report.model, report.resumed, report.embedded) == ("other", 0, 600)
+        assert list((await app.parts.database.read(_models)).values()) == [600]
+
+
+class Overtaken(HashedWords):
+    """While it works for one change, another one runs from start to end."""
+
+    def __init__(self, name: str, dimensions: int, other: Reembedding) -> None:
+        super().__init__(name, dimensions)
+        self._other: Reembedding | None = other
+
+    async def embed(self, texts: Sequence[str], *, purpose: Purpose) -> NDArray[np.float32]:
+        if len(texts) == 256 and self._other is not None:
+            other, self._other = self._other, None
+            await other.run()
+        return await super().embed(texts, purpose=purpose)
+
+
+async def test_a_change_that_another_one_overtook_fails_and_the_store_keeps_its_model(store_url: str) -> None:
+    async with lamina.open(store_url, embedder=HashedWords("old", 32)) as app:
+        await _fill(app)
+        second = _change(app, HashedWords("second", 64))
+        with pytest.raises(ConfigurationError, match="one change at a time"):
+            await _change(app, Overtaken("first", 48, second)).run()
+    async with lamina.open(store_url, embedder=HashedWords("second", 64)) as app:
+        assert (await app.memory.search("the boat is in room 5", user_id="ann"))[0].content == TEXTS[5]
+        assert list((await app.parts.database.read(_models)).values()) == [600]
+
+
+async def test_two_changes_to_the_same_model_both_succeed(store_url: str) -> None:
+    async with lamina.open(store_url, embedder=HashedWords("old", 32)) as app:
+        await _fill(app)
+        same = _change(app, HashedWords("new", 48))
+        report = await _change(app, Overtaken("new", 48, same)).run()
+        assert report.model == "new"
         assert list((await app.parts.database.read(_models)).values()) == [600]

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 import lamina
-from tests.faults.processes import ROOT, loose_ends
+from tests.faults.processes import ROOT
+from tests.loose_ends import loose_ends
 
 pytestmark = pytest.mark.anyio
 

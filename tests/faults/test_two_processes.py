@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 import lamina
-from tests.faults.processes import loose_ends, start_worker
+from tests.faults.processes import start_worker
+from tests.loose_ends import loose_ends
 
 pytestmark = pytest.mark.anyio
 

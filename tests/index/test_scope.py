@@ -71,11 +71,11 @@ def test_history_of_an_index_never_shows_in_its_results(
     same(grown.rank(query, model=MODEL, limit=limit, threshold=0.0, now=now), expected)
     assert len(grown) == len(living)
 
-    scan = ScopeScan(query, dimensions=4)
+    scan = ScopeScan(query, dimensions=4, model=MODEL)
     ordered = list(living.values())
     for start in range(0, len(ordered), 3):
         scan.feed(batch(ordered[start : start + 3]))
-    same(scan.rank(model=MODEL, limit=limit, threshold=0.0, now=now), expected)
+    same(scan.rank(limit=limit, threshold=0.0, now=now), expected)
 
 
 @settings(deadline=None)
@@ -109,6 +109,30 @@ def test_scores_are_relevances_in_falling_order_and_the_signals_add_up(
         assert sum(parts) == pytest.approx(score, abs=1e-5) or sum(parts) == 0
 
 
+@settings(deadline=None)
+@given(
+    rows=st.lists(rows_strategy, max_size=12, unique_by=lambda row: row.entry),
+    asked=st.sampled_from([("dark tea", None), ("Ana painted", None), ("dog", (1.0, 0, 0, 0)), ("", (0.5,) * 4)]),
+)
+def test_a_signal_is_named_only_when_it_took_part(rows: list[Row], asked: tuple[str, tuple[float, ...] | None]) -> None:
+    text, vector = asked
+    by_entry = {row.entry: row for row in rows}
+    talks = [row.conversation for row in rows]
+    ranked = search(index_of(rows), text, vector)
+    for entry, signal in zip(ranked.entries.tolist(), ranked.signals, strict=True):
+        named, row = set(signal.parts()), by_entry[entry]
+        assert vector is not None or "vector" not in named
+        assert text or "lexical" not in named
+        assert "date" not in named
+        assert "author" not in named or row.author == "Ana"
+        if not row.conversation:
+            assert not named & {"neighbour", "conversation"}
+        if talks.count(row.conversation) == 1:
+            assert "neighbour" not in named
+        if len({talk for talk in talks if talk}) < 2:
+            assert "conversation" not in named
+
+
 def test_many_single_rows_give_what_one_load_gives() -> None:
     rows = [
         Row(i, f"{WORDS[i % 11]} {WORDS[i % 7]} note{i % 97}", conversation=f"c{i % 5}", sequence=i) for i in range(600)
@@ -129,8 +153,8 @@ def test_many_single_rows_give_what_one_load_gives() -> None:
 def test_an_empty_index_finds_nothing() -> None:
     assert search(ScopeIndex(dimensions=4), "anything", (1.0, 0, 0, 0)).total == 0
     assert (
-        ScopeScan(prepare_query("anything", None), dimensions=4)
-        .rank(model=MODEL, limit=5, threshold=0.0, now=0.0)
+        ScopeScan(prepare_query("anything", None), dimensions=4, model=MODEL)
+        .rank(limit=5, threshold=0.0, now=0.0)
         .total
         == 0
     )

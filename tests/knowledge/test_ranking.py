@@ -12,6 +12,7 @@ from lamina.knowledge.ranking import Lift, lifted
 from lamina.knowledge.settings import KnowledgeSettings
 
 DAY = 24 * 60 * 60 * 1_000_000
+FULL = 3.0
 evidence = st.floats(0, 10, width=32)
 scores = st.floats(0.0625, 20, width=32)
 ages = st.integers(-DAY, 10_000 * DAY)
@@ -21,6 +22,7 @@ results = st.lists(st.tuples(evidence, scores, ages), min_size=1, max_size=20)
 def lift(rows: list[tuple[float, float, int]], **settings: float) -> Lift:
     return lifted(
         np.array([row[0] for row in rows], np.float32),
+        full=FULL,
         relevance=np.array([row[1] for row in rows], np.float32),
         age_micros=np.array([row[2] for row in rows], np.int64),
         settings=KnowledgeSettings(**settings),  # type: ignore[arg-type]
@@ -30,7 +32,7 @@ def lift(rows: list[tuple[float, float, int]], **settings: float) -> Lift:
 @given(results)
 def test_scores_stay_within_bounds_and_their_parts_add_up(rows: list[tuple[float, float, int]]) -> None:
     found = lift(rows)
-    text = relevance_of(np.array([row[0] for row in rows], np.float32))
+    text = relevance_of(np.array([row[0] for row in rows], np.float32), FULL)
     assert ((found.scores >= 0) & (found.scores <= 1)).all()
     assert np.allclose(text + found.use + found.recency, found.scores, atol=1e-5)
 
@@ -77,7 +79,7 @@ def test_the_factors_are_what_the_module_promises() -> None:
         for name, relevance, age in (("ceiling", 5.0, 10**6 * DAY), ("floor", 0.1, 10**6 * DAY), ("new", 1.0, 0))
     }
     low = 1 + 0.15 * math.log(0.1) / math.log(5)
-    expected = relevance_of(np.array([text * 1.15, text * low, text * 1.05], np.float32)).tolist()
+    expected = relevance_of(np.array([text * 1.15, text * low, text * 1.05], np.float32), FULL).tolist()
     assert [at["ceiling"], at["floor"], at["new"]] == pytest.approx(expected, abs=1e-5)
 
 

@@ -1,5 +1,6 @@
 """Instruments with the specification's names, read back through OpenTelemetry's own reader."""
 
+import threading
 from collections.abc import Callable, Mapping
 
 import anyio
@@ -130,6 +131,29 @@ def test_a_given_provider_receives_the_values_and_is_left_running() -> None:
     metrics.index_loaded()
     assert values(metrics, "index.loads") == {(): 1}
     provider.shutdown()
+
+
+def test_instances_on_one_provider_add_up() -> None:
+    reader = InMemoryMetricReader()
+    provider = MeterProvider([reader], shutdown_on_exit=False)
+    first, second = Metrics(provider, reader=reader), Metrics(provider)
+    first.index_loaded()
+    second.index_loaded()
+    assert values(first, "index.loads") == {(): 2}
+    provider.shutdown()
+
+
+def test_counting_from_many_threads_loses_nothing(metrics: Metrics) -> None:
+    def count() -> None:
+        for _ in range(2000):
+            metrics.background_dropped("graph")
+
+    threads = [threading.Thread(target=count) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert values(metrics, "background.dropped") == {(("worker", "graph"),): 16000}
 
 
 def test_without_a_provider_nothing_is_recorded_and_errors_pass_through() -> None:

@@ -4,11 +4,10 @@ The function takes an `Invocation` and its own parameters. Shared options may st
 name; the later one wins.
 """
 
-import asyncio
 import inspect
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Concatenate, ParamSpec, cast
+from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec, cast
 
 import typer
 
@@ -16,7 +15,9 @@ from lamina import __version__
 from lamina.cli.invocation import Invocation
 from lamina.cli.output import Output
 from lamina.errors import LaminaError
-from lamina.memory.types import IdentifierArguments
+
+if TYPE_CHECKING:
+    from lamina.memory.types import IdentifierArguments
 
 P = ParamSpec("P")
 
@@ -43,8 +44,8 @@ SHARED: Mapping[str, Any] = {
         str | None,
         _option("--embedder", help="static, openai:MODEL, onnx:FOLDER or fastembed:NAME.", metavar="SPEC"),
     ],
-    "json": Annotated[bool, _option("--json", help="One JSON document on standard output, nothing else.")],
-    "quiet": Annotated[bool, _option("--quiet", "-q", help="Only the result: no progress, no remarks.")],
+    "json": Annotated[bool, _option("--json", help="One JSON document on standard output, nothing else.", metavar="")],
+    "quiet": Annotated[bool, _option("--quiet", "-q", help="Only the result: no progress, no remarks.", metavar="")],
 }
 _WHOSE = ("user", "agent", "session", "project", "team", "org", "company")
 WHOSE: Mapping[str, Any] = {
@@ -112,7 +113,8 @@ def shared_options(ctx: typer.Context, **values: Any) -> None:
 
 
 _VERSION = Annotated[
-    bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and leave.")
+    bool,
+    typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and leave.", metavar=""),
 ]
 _take(shared_options, inspect.Signature([_CONTEXT, *_shared_parameters({"version": _VERSION})]))
 
@@ -125,7 +127,9 @@ def _invocation(before: Mapping[str, Any], after: Mapping[str, Any], identifiers
         tenant=given["tenant"],
         embedder=given["embedder"],
         output=Output(json=bool(given["json"]), quiet=bool(given["quiet"])),
-        identifiers=cast(IdentifierArguments, {key: value for key, value in identifiers.items() if value is not None}),
+        identifiers=cast(
+            "IdentifierArguments", {key: value for key, value in identifiers.items() if value is not None}
+        ),
     )
 
 
@@ -136,6 +140,6 @@ def guarded(output: Output, work: Callable[[], None]) -> None:
     except LaminaError as error:
         output.fail(error)
         raise typer.Exit(1) from None
-    except (KeyboardInterrupt, asyncio.CancelledError):
+    except KeyboardInterrupt:
         output.note("interrupted")
         raise typer.Exit(INTERRUPTED) from None

@@ -9,15 +9,14 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from lamina.cli import demo_sample as sample
 from lamina.cli.command import command
 from lamina.cli.documents import results_document
 from lamina.cli.invocation import Invocation
 from lamina.cli.tables import results_note, results_table
-from lamina.memory.types import SearchResults
 
 if TYPE_CHECKING:
     from lamina.app import App
+    from lamina.memory.types import SearchResults
 
 commands = typer.Typer()
 _LIMIT = 4
@@ -29,6 +28,8 @@ def demo(call: Invocation) -> None:
 
     Works on a temporary store, or in the tenant `demo` of the one that --store names.
     """
+    from lamina.cli import demo_sample as sample
+
     call = replace(call, tenant=call.tenant or sample.TENANT)
     if call.store is not None:
         answers = call.run(_ask, create=True)
@@ -39,7 +40,9 @@ def demo(call: Invocation) -> None:
     call.output.show(document, *_page(answers, call.store))
 
 
-async def _ask(app: "App") -> dict[str, SearchResults]:
+async def _ask(app: "App") -> "dict[str, SearchResults]":
+    from lamina.cli import demo_sample as sample
+
     memory = app.memory
     tenant = app.settings.memory.tenant
     await app.hierarchy.set(
@@ -53,7 +56,9 @@ async def _ask(app: "App") -> dict[str, SearchResults]:
     }
 
 
-def _page(answers: dict[str, SearchResults], store: str | None) -> list[RenderableType]:
+def _page(answers: "dict[str, SearchResults]", store: str | None) -> list[RenderableType]:
+    from lamina.cli import demo_sample as sample
+
     turns, rules = len(sample.CONVERSATION), len(sample.RULES)
     page: list[RenderableType] = [
         Text.assemble(("\nStored ", "bold"), f"{turns} turns of a conversation, {rules} facts and rules"),

@@ -1,11 +1,15 @@
 """What --json prints: plain objects for the nouns of memory."""
 
-from lamina.memory.records import entry_record
-from lamina.memory.types import SearchResults
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lamina.memory.types import SearchResults
 
 
-def results_document(query: str, results: SearchResults) -> dict[str, object]:
+def results_document(query: str, results: "SearchResults") -> dict[str, object]:
     """A search and everything it answered."""
+    from lamina.memory.records import entry_record
+
     return {
         "query": query,
         "results": [

@@ -2,22 +2,29 @@
 
 import sys
 from collections.abc import Awaitable, Callable
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from lamina.cli.command import command
 from lamina.cli.invocation import Invocation
-from lamina.cli.options import json_object, layer_option, moment, moment_option, tag_option, where_option
+from lamina.cli.options import (
+    flag,
+    json_object,
+    layer_option,
+    moment,
+    moment_option,
+    tag_option,
+    where_object,
+    where_option,
+)
 from lamina.cli.tables import entries_table, entry_table, history_table
 from lamina.errors import InvalidInputError, MemoryNotFoundError
-from lamina.kernel.clock import SystemClock
-from lamina.memory.records import entry_record, revision_record
-from lamina.memory.types import AddResult, MemoryEntry, Page, Revision, Source, UpdateResult
 
 if TYPE_CHECKING:
     from lamina.app import App
+    from lamina.memory.types import AddResult, MemoryEntry, Page, Revision, UpdateResult
 
 commands = typer.Typer()
 _PANEL = "Memory"
@@ -51,6 +58,9 @@ def add(
     reference: Annotated[str | None, typer.Option(metavar="TEXT", help="Where it can be found again.")] = None,
 ) -> None:
     """Store a memory."""
+    from lamina.memory.records import entry_record
+    from lamina.memory.types import Source
+
     given = (conversation, sequence, author, said_at, reference)
     source = Source(
         kind="manual" if conversation is None else "conversation",
@@ -61,13 +71,16 @@ def add(
         reference=reference,
     )
 
-    async def work(app: "App") -> AddResult:
+    # Read before the store is opened: a wrong option must not create one, a slow pipe must not hold it.
+    fields, until, text = json_object(metadata, "--metadata"), _moment(expires, "--expires"), _text(content)
+
+    async def work(app: "App") -> "AddResult":
         return await app.memory.add(
-            _text(content),
+            text,
             layer=layer,
             tags=tag or [],
-            metadata=json_object(metadata, "--metadata"),
-            expires_at=_moment(expires, "--expires"),
+            metadata=fields,
+            expires_at=until,
             source=source if any(value is not None for value in given) else None,
             **call.identifiers,
         )
@@ -80,8 +93,9 @@ def add(
 @command(commands, "get", panel=_PANEL, whose=True, examples=("lamina get ID --user u1",))
 def get(call: Invocation, id: _Id) -> None:
     """Show a memory with all its fields."""
+    from lamina.memory.records import entry_record
 
-    async def work(app: "App") -> MemoryEntry | None:
+    async def work(app: "App") -> "MemoryEntry | None":
         return await app.memory.get(id, **call.identifiers)
 
     entry = call.run(work)
@@ -102,12 +116,14 @@ def update(
     id: _Id,
     content: Annotated[str | None, typer.Option(metavar="TEXT", help="The new text; - reads standard input.")] = None,
     tag: Annotated[list[str] | None, tag_option("The new tags; repeat for several.")] = None,
-    no_tags: Annotated[bool, typer.Option("--no-tags", help="Remove every tag.")] = False,
+    no_tags: Annotated[bool, flag("--no-tags", "Remove every tag.")] = False,
     metadata: Annotated[str | None, typer.Option(metavar="JSON", help="Fields to set; the others stay.")] = None,
     expires: Annotated[str | None, moment_option("--expires", "When to forget it: a moment, or 90m, 12h, 30d.")] = None,
-    no_expiry: Annotated[bool, typer.Option("--no-expiry", help="Keep it for good.")] = False,
+    no_expiry: Annotated[bool, flag("--no-expiry", "Keep it for good.")] = False,
 ) -> None:
     """Change a memory; its earlier state goes to its history."""
+    from lamina.memory.records import entry_record
+
     changes: dict[str, Any] = {}
     if tag or no_tags:
         changes["tags"] = [] if no_tags else tag
@@ -120,7 +136,7 @@ def update(
     if not changes:
         raise InvalidInputError("Nothing to change: give --content, --tag, --metadata or --expires.")
 
-    async def work(app: "App") -> UpdateResult:
+    async def work(app: "App") -> "UpdateResult":
         return await app.memory.update(id, **changes, **call.identifiers)
 
     result = call.run(work)
@@ -155,16 +171,17 @@ def list_(
     layer: Annotated[str, layer_option("The layer to list.")] = "user",
     limit: Annotated[int | None, typer.Option(metavar="N", help="Memories on a page.")] = None,
     cursor: Annotated[str | None, typer.Option(metavar="TEXT", help="Where the page before this one ended.")] = None,
-    every: Annotated[bool, typer.Option("--all", help="Every page.")] = False,
+    every: Annotated[bool, flag("--all", "Every page.")] = False,
     tag: Annotated[list[str] | None, tag_option("Only with this tag; repeat for several.")] = None,
     where: Annotated[str | None, where_option()] = None,
 ) -> None:
     """List a layer's memories, newest first."""
+    from lamina.memory.records import entry_record
 
-    async def work(app: "App") -> Page:
-        filters: dict[str, Any] = {"tags": tag, "where": json_object(where, "--where") or None}
+    filters: dict[str, Any] = {"tags": tag, "where": where_object(where)}
 
-        async def page(after: str | None) -> Page:
+    async def work(app: "App") -> "Page":
+        async def page(after: str | None) -> "Page":
             return await app.memory.list(layer=layer, limit=limit, cursor=after, **filters, **call.identifiers)
 
         return await _all_pages(page, cursor) if every else await page(cursor)
@@ -181,7 +198,9 @@ def list_(
         call.output.note(f"more: the same command with --cursor {found.next_cursor}")
 
 
-async def _all_pages(page: Callable[[str | None], Awaitable[Page]], cursor: str | None) -> Page:
+async def _all_pages(page: "Callable[[str | None], Awaitable[Page]]", cursor: str | None) -> "Page":
+    from lamina.memory.types import Page
+
     entries: list[MemoryEntry] = []
     while True:
         found = await page(cursor)
@@ -194,8 +213,9 @@ async def _all_pages(page: Callable[[str | None], Awaitable[Page]], cursor: str 
 @command(commands, "history", panel=_PANEL, whose=True, examples=("lamina history ID --user u1",))
 def history(call: Invocation, id: _Id) -> None:
     """Show every state a memory had, oldest first."""
+    from lamina.memory.records import revision_record
 
-    async def work(app: "App") -> tuple[Revision, ...]:
+    async def work(app: "App") -> "tuple[Revision, ...]":
         return await app.memory.history(id, **call.identifiers)
 
     states = call.run(work)
@@ -205,8 +225,17 @@ def history(call: Invocation, id: _Id) -> None:
 
 
 def _text(given: str) -> str:
-    return sys.stdin.read() if given == "-" else given
+    """The text of an argument; `-` is standard input without its last line end."""
+    if given != "-":
+        return given
+    try:
+        return sys.stdin.buffer.read().decode("utf-8").removesuffix("\n").removesuffix("\r")
+    except UnicodeDecodeError as error:
+        raise InvalidInputError(
+            f"Standard input is not UTF-8: byte {error.start} cannot be read.",
+            details={"next": "Convert it first, for instance with iconv."},
+        ) from None
 
 
 def _moment(text: str | None, option: str) -> datetime | None:
-    return moment(text, option, now=SystemClock().now())
+    return moment(text, option, now=datetime.now(UTC))

@@ -15,6 +15,7 @@ from lamina.cli.invocation import Invocation
 if TYPE_CHECKING:
     from lamina.app import App
     from lamina.evaluation.locomo import LocomoReport
+    from lamina.evaluation.small import SmallReport
     from lamina.evaluation.tools import ToolsReport
 
 commands = typer.Typer()
@@ -84,6 +85,37 @@ def _tools_table(report: dict[str, Any]) -> Table:
     table.add_row("tool layer", f"{report['recall_at_1']:.3f}", f"{report['recall_at_5']:.3f}", style="bold")
     table.add_row("plain BM25", f"{report['bm25_recall_at_1']:.3f}", f"{report['bm25_recall_at_5']:.3f}")
     table.caption = "\n".join(f"{name} {report[name]}" for name in ("tools", "queries", "search_ms_p50", "embedder"))
+    table.caption_justify = "left"
+    return table
+
+
+@command(_group, "small", examples=("lamina eval small", "lamina eval small --embedder onnx:FOLDER --json"))
+def small(call: Invocation) -> None:
+    """Ask the shipped questions about the shipped stores of one to a few dozen memories, everything at its default.
+
+    Ranking was tuned on the part `dev`; `held_out` shows what is left of that on stores it was not tuned on.
+    """
+    from lamina.evaluation.small import evaluate_small, small_stores
+
+    with tempfile.TemporaryDirectory(prefix="lamina-eval-") as folder, call.output.progress("evaluating") as progress:
+
+        async def measure(app: "App") -> "SmallReport":
+            return await evaluate_small(app, small_stores(), progress=progress)
+
+        report = replace(call, store=call.store or str(Path(folder) / "eval.db")).run(measure, create=True).to_dict()
+    call.output.show(report, _small_table(report))
+
+
+def _small_table(report: dict[str, Any]) -> Table:
+    table = Table(box=box.ROUNDED, border_style="dim", header_style="bold")
+    table.add_column("")
+    parts = {name: part for name, part in report.items() if isinstance(part, dict)}
+    for name in parts:
+        table.add_column(name, justify="right")
+    for figure in next(iter(parts.values())):
+        cells = (part[figure] for part in parts.values())
+        table.add_row(figure, *(f"{cell:.3f}" if isinstance(cell, float) else str(cell) for cell in cells))
+    table.caption = f"embedder {report['embedder']}"
     table.caption_justify = "left"
     return table
 

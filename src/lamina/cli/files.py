@@ -13,8 +13,8 @@ import typer
 
 from lamina.cli.command import command
 from lamina.cli.invocation import Invocation
+from lamina.cli.options import flag
 from lamina.errors import ConfigurationError, InvalidInputError
-from lamina.kernel.clock import SystemClock
 
 if TYPE_CHECKING:
     from lamina.app import App
@@ -43,7 +43,7 @@ class Conflict(StrEnum):
 def export(
     call: Invocation,
     file: Annotated[str, typer.Argument(metavar="FILE", help="Where to write; - is standard output.")],
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the file if it is there.")] = False,
+    force: Annotated[bool, flag("--force", "Overwrite the file if it is there.")] = False,
 ) -> None:
     """Write every memory of the tenant, with its history, as JSON Lines.
 
@@ -95,7 +95,8 @@ def import_(
     try:
         report = call.run(work, create=True)
     except InvalidInputError as error:
-        error.details["next"] = "Correct the line and run the same command again; what is stored is skipped."
+        if "line" in error.details:
+            error.details["next"] = "Correct the line and run the same command again; what is stored is skipped."
         raise
     words = [f"{number} {name}" for name, number in asdict(report).items() if number and name != "expected"]
     call.output.show(asdict(report), ", ".join(words) or "nothing to import")
@@ -104,6 +105,7 @@ def import_(
 
 
 def _transfer(app: "App") -> "Transfer":
+    from lamina.kernel.clock import SystemClock
     from lamina.memory.transfer import Transfer
 
     return Transfer(

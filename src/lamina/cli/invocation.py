@@ -3,7 +3,6 @@
 The app is imported when a command opens it, and not before: `lamina --help` must not wait for numpy and SQLAlchemy.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,13 +10,17 @@ from typing import TYPE_CHECKING, TypeVar
 
 from lamina.cli.output import Output
 from lamina.errors import ConfigurationError
-from lamina.memory.types import IdentifierArguments
 
 if TYPE_CHECKING:
     from lamina.app import App
-    from lamina.config import LoadedSettings, Settings
+    from lamina.config import LoadedSettings
+    from lamina.memory.types import IdentifierArguments
 
 T = TypeVar("T")
+
+
+def _nobody() -> "IdentifierArguments":
+    return {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +32,7 @@ class Invocation:
     tenant: str | None = None
     embedder: str | None = None
     output: Output = field(default_factory=Output)
-    identifiers: IdentifierArguments = field(default_factory=IdentifierArguments)
+    identifiers: "IdentifierArguments" = field(default_factory=_nobody)
 
     def settings(self) -> "LoadedSettings":
         """The effective settings; raises ConfigurationError."""
@@ -40,7 +43,14 @@ class Invocation:
             "memory.tenant": self.tenant,
             "embedding.model": self.embedder,
         }
-        return load_settings(self.config, overrides={name: value for name, value in given.items() if value is not None})
+        try:
+            return load_settings(
+                self.config, overrides={name: value for name, value in given.items() if value is not None}
+            )
+        except ConfigurationError as error:
+            # `lamina config show`, the usual advice, would fail in the same way.
+            error.details.setdefault("next", "Correct it where it stands; `lamina config path` names the file.")
+            raise
 
     def run(self, work: "Callable[[App], Awaitable[T]]", *, create: bool = False) -> T:
         """Open the store, do the work, close.
@@ -48,33 +58,22 @@ class Invocation:
         Raises ConfigurationError for a store that is not there, unless `create`: a mistyped path must not become
         a new, empty store.
         """
+        import asyncio
+
         from lamina.app import App
+        from lamina.database.upkeep import existing_store
         from lamina.observability.logging import configure_logging
+        from lamina.observability.metrics import Metrics
 
         settings = self.settings().settings
         configure_logging(settings.logging.level, settings.logging.format)
-        if not create:
-            require_store(settings)
+        if not create and settings.database.url != ":memory:":
+            existing_store(settings.database)
 
         async def within() -> T:
-            # A command is over before a sweep would be due.
-            async with App(
-                settings.model_copy(update={"memory": replace(settings.memory, sweep_interval_s=0.0)})
-            ) as app:
+            # A command is over before a sweep would be due, and nobody reads its metrics.
+            brief = settings.model_copy(update={"memory": replace(settings.memory, sweep_interval_s=0.0)})
+            async with App(brief, metrics=Metrics()) as app:
                 return await work(app)
 
         return asyncio.run(within())
-
-
-def require_store(settings: "Settings") -> None:
-    """Raise ConfigurationError when the store is a file that does not exist."""
-    from lamina.database.address import parse_address
-
-    if settings.database.url == ":memory:":
-        return
-    path = parse_address(settings.database.url).path
-    if path is not None and not path.exists():
-        raise ConfigurationError(
-            f"There is no store at {path}.",
-            details={"path": str(path), "next": "Name it with --store, or create it: `lamina add` does."},
-        )

@@ -7,17 +7,22 @@ from typing import Any
 
 import typer
 
-from lamina.errors import InvalidInputError
-from lamina.memory.types import MemoryLayer
+from lamina.errors import InvalidFilterError, InvalidInputError
 
 _SPAN = re.compile(r"(\d+)([smhdw])")
+LAYERS = ("agent", "user", "session", "project", "team", "org", "company")
+"""The names of the layers, strongest first; a test keeps them equal to `MemoryLayer`."""
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
 def layer_option(help: str) -> Any:
     """--layer, with the names there are."""
-    names = ", ".join(layer.value for layer in MemoryLayer)
-    return typer.Option("--layer", "-l", metavar="NAME", help=f"{help} One of {names}.")
+    return typer.Option("--layer", "-l", metavar="NAME", help=f"{help} One of {', '.join(LAYERS)}.")
+
+
+def flag(name: str, help: str) -> Any:
+    """A switch that is off unless it is given."""
+    return typer.Option(name, help=help, metavar="", show_default=False)
 
 
 def tag_option(help: str) -> Any:
@@ -55,14 +60,19 @@ def moment(text: str | None, option: str, *, now: datetime, past: bool = False) 
         ) from None
 
 
-def json_object(text: str | None, option: str) -> dict[str, Any]:
-    """A JSON object from an option, empty when it was not given; raises InvalidInputError for anything else."""
+def json_object(text: str | None, option: str, *, error: type[InvalidInputError] = InvalidInputError) -> dict[str, Any]:
+    """A JSON object from an option, empty when it was not given; raises `error` for anything else."""
     if text is None:
         return {}
     try:
         value = json.loads(text)
-    except ValueError as error:
-        raise InvalidInputError(f"{option} is not JSON: {error}", details={"field": option}) from None
+    except ValueError as reason:
+        raise error(f"{option} is not JSON: {reason}", details={"field": option}) from None
     if not isinstance(value, dict):
-        raise InvalidInputError(f"{option} must be a JSON object.", details={"field": option})
+        raise error(f"{option} must be a JSON object.", details={"field": option})
     return value
+
+
+def where_object(text: str | None) -> dict[str, Any] | None:
+    """The filter that --where holds; raises InvalidFilterError for what is not a JSON object."""
+    return json_object(text, "--where", error=InvalidFilterError) or None

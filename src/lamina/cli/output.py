@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TextIO
 
 from rich.console import Console, RenderableType
 from rich.text import Text
@@ -43,6 +43,18 @@ NEXT_STEPS = {
 }
 """What to do after an error, by its code."""
 
+_BY_REASON = {
+    "not_a_store": "Check the path; `lamina config show database` says where it came from.",
+    "corrupt": "`lamina doctor` says what is damaged; a backup is opened with --store.",
+    "disk_full": "Free some space and run the command again.",
+    "read_only": "Make the file and its folder writable, or copy the store to a place that is.",
+    "cannot_open": "Check that the folder exists and that you may write to it.",
+    "locked": "Another process is writing for long; run the command again when it is done.",
+    "connection": "Check that the server runs and that the address is right.",
+    "other_model": "`lamina reembed` moves the store to the configured model; --embedder names another.",
+}
+"""What to do where the code alone does not say it."""
+
 _PICTURES = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\n\t"}
 _PICTURES |= {0x7F: 0x2421} | dict.fromkeys(
     [*range(0x80, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)], 0xFFFD
@@ -57,6 +69,18 @@ def plain(text: str, style: str = "") -> Text:
 def one_line(text: str, style: str = "") -> Text:
     """Untrusted text on one line."""
     return plain(" ".join(text.split()), style)
+
+
+def next_step(error: LaminaError) -> str:
+    """What to do after this error."""
+    reason = "other_model" if "stored_dimensions" in error.details else str(error.details.get("reason"))
+    step = error.details.get("next") or _BY_REASON.get(reason) or NEXT_STEPS.get(error.code)
+    return str(step or "`lamina doctor` looks for the cause.")
+
+
+def is_narrow(stream: TextIO) -> bool:
+    """Whether a stream cannot carry every character."""
+    return not (stream.encoding or "").lower().replace("-", "").startswith("utf")
 
 
 class Progress(Protocol):
@@ -85,20 +109,25 @@ class Output:
     def show(self, document: object, *renderables: RenderableType) -> None:
         """The result: `document` as JSON with --json, else what people read."""
         if self.json:
-            print(json.dumps(document, ensure_ascii=False, indent=2))
-        else:
-            self.console.print(*renderables, sep="\n")
+            print(json.dumps(document, ensure_ascii=is_narrow(sys.stdout), indent=2))
+            return
+        for one in renderables:
+            # Plain text is not folded: paths, ids and commands in it are there to be copied.
+            shown = plain(one) if isinstance(one, str) else one
+            self.console.print(shown, soft_wrap=isinstance(shown, Text))
 
     def note(self, text: str) -> None:
         """A remark for a person; silent with --quiet and --json."""
         if not self.json:
-            self.notes.print(Text(text, style="dim"))
+            self.notes.print(plain(text, "dim"), soft_wrap=True)
 
     def fail(self, error: LaminaError) -> None:
         """The error with its code and what to do next, on standard error."""
-        step = str(error.details.get("next") or NEXT_STEPS.get(error.code, "`lamina doctor` looks for the cause."))
+        step = next_step(error)
         if self.json:
-            print(json.dumps({"error": {**error.to_dict(), "next": step}}, ensure_ascii=False), file=sys.stderr)
+            details = {name: value for name, value in error.details.items() if name != "next"}
+            document = {"error": {**error.to_dict(), "details": details, "next": step}}
+            print(json.dumps(document, ensure_ascii=is_narrow(sys.stderr)), file=sys.stderr)
             return
         console = Console(file=sys.stderr, highlight=False)
         console.print(Text.assemble((error.code, "bold red"), "  ", plain(error.message)), soft_wrap=True)

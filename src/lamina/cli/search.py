@@ -8,12 +8,12 @@ from rich.text import Text
 from lamina.cli.command import command
 from lamina.cli.documents import results_document
 from lamina.cli.invocation import Invocation
-from lamina.cli.options import json_object, tag_option, where_option
+from lamina.cli.options import flag, tag_option, where_object, where_option
 from lamina.cli.tables import results_note, results_table
-from lamina.memory.types import SearchResults
 
 if TYPE_CHECKING:
     from lamina.app import App
+    from lamina.memory.types import SearchResults
 
 commands = typer.Typer()
 
@@ -41,18 +41,20 @@ def search(
     ] = None,
     tag: Annotated[list[str] | None, tag_option("Only with this tag; repeat for several.")] = None,
     where: Annotated[str | None, where_option()] = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Show which signals gave which part of a score.")] = False,
+    explain: Annotated[bool, flag("--explain", "Show which signals gave which part of a score.")] = False,
 ) -> None:
     """Search every layer within reach: the strongest layer first, then by score."""
 
-    async def work(app: "App") -> SearchResults:
+    conditions = where_object(where)
+
+    async def work(app: "App") -> "SearchResults":
         return await app.memory.search(
             query,
             layers=layer or None,
             limit=limit,
             threshold=threshold,
             tags=tag,
-            where=json_object(where, "--where") or None,
+            where=conditions,
             explain=explain,
             **call.identifiers,
         )

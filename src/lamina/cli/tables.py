@@ -2,13 +2,16 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from rich import box
 from rich.table import Table
 from rich.text import Text
 
 from lamina.cli.output import one_line, plain
-from lamina.memory.types import MemoryEntry, Revision, SearchHit, SearchResults
+
+if TYPE_CHECKING:
+    from lamina.memory.types import MemoryEntry, Revision, SearchHit, SearchResults
 
 LAYER_STYLES = {
     "agent": "magenta",
@@ -38,7 +41,7 @@ def bar(share: float, width: int = _BAR) -> str:
     return ("█" * full + (_EIGHTHS[rest] if rest else "")).ljust(width)
 
 
-def results_table(results: SearchResults, *, explain: bool = False) -> Table:
+def results_table(results: "SearchResults", *, explain: bool = False) -> Table:
     """The hits, layer by layer in order of precedence; with `explain` the parts of each score below it."""
     table = Table(box=box.ROUNDED, expand=True, border_style="dim", header_style="bold")
     table.add_column("Layer", no_wrap=True, min_width=7)
@@ -63,7 +66,7 @@ def results_table(results: SearchResults, *, explain: bool = False) -> Table:
     return table
 
 
-def _parts(hit: SearchHit) -> Text:
+def _parts(hit: "SearchHit") -> Text:
     """The parts of a score as one stacked bar, then each by name."""
     parts = {name: value for name, value in (hit.explain or {}).items() if value > 0.0005}
     stacked = [("█" * round(value * _PARTS_BAR), SIGNAL_STYLES.get(name, "white")) for name, value in parts.items()]
@@ -73,7 +76,7 @@ def _parts(hit: SearchHit) -> Text:
     return Text.assemble(*stacked, "\n", named)
 
 
-def _said(hit: SearchHit) -> Text:
+def _said(hit: "SearchHit") -> Text:
     source = hit.memory.source
     if source is None:
         return Text()
@@ -82,7 +85,7 @@ def _said(hit: SearchHit) -> Text:
     return Text(" · ").join(one_line(part) for part in parts if part and not hit.content.startswith(f"{part}: "))
 
 
-def results_note(results: SearchResults) -> str:
+def results_note(results: "SearchResults") -> str:
     """One line under the table: what was left out, and where was looked."""
     words = [f"{len(results)} of {results.total_count}"]
     if results.duplicates:
@@ -93,19 +96,23 @@ def results_note(results: SearchResults) -> str:
     return " · ".join(words)
 
 
-def entries_table(entries: Iterable[MemoryEntry]) -> Table:
-    """Memories with their ids, one a row."""
-    table = Table(box=box.ROUNDED, expand=True, border_style="dim", header_style="bold")
-    table.add_column("Id", no_wrap=True, style="dim", min_width=36)
-    table.add_column("Memory", ratio=3, overflow="fold")
-    table.add_column("Tags", ratio=1, overflow="fold", style="cyan")
+def entries_table(entries: "Iterable[MemoryEntry]") -> Table:
+    """Memories, each with its id below."""
+    shown = list(entries)
+    table = Table(box=box.ROUNDED, expand=True, show_lines=True, border_style="dim", header_style="bold")
+    table.add_column("Memory", ratio=1, overflow="fold")
+    tagged = any(entry.tags for entry in shown)
+    if tagged:
+        table.add_column("Tags", overflow="fold", style="cyan", max_width=16)
     table.add_column("Changed (UTC)", no_wrap=True, style="dim")
-    for entry in entries:
-        table.add_row(plain(entry.id), plain(entry.content), one_line(", ".join(entry.tags)), moment(entry.updated_at))
+    for entry in shown:
+        text = Text("\n").join([plain(entry.content), plain(entry.id, "dim")])
+        tags = [one_line(", ".join(entry.tags))] if tagged else []
+        table.add_row(text, *tags, moment(entry.updated_at))
     return table
 
 
-def entry_table(entry: MemoryEntry) -> Table:
+def entry_table(entry: "MemoryEntry") -> Table:
     """Everything about one memory."""
     rows: dict[str, Text] = {
         "id": plain(entry.id),
@@ -132,7 +139,7 @@ def entry_table(entry: MemoryEntry) -> Table:
     return table
 
 
-def history_table(revisions: Iterable[Revision]) -> Table:
+def history_table(revisions: "Iterable[Revision]") -> Table:
     """Every state of a memory, oldest first."""
     table = Table(box=box.ROUNDED, expand=True, border_style="dim", header_style="bold")
     table.add_column("Version", no_wrap=True, justify="right")

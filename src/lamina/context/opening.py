@@ -18,7 +18,7 @@ from lamina.context.sources import (
     ReferenceSource,
     SkillSource,
 )
-from lamina.context.types import ContextLayer, LayerSource, Place, Semantic
+from lamina.context.types import ContextLayer, LayerSource, Place, Semantic, TextJudge
 from lamina.database.engine import Database
 from lamina.embedding.types import Embedder
 from lamina.index.ranking import RankingModel
@@ -84,4 +84,12 @@ def open_context(
         runtime=runtime,
         embedder=embedder,
         ranking=ranking,
+        judge=_classifier() if settings.classifier else None,
     )
+
+
+def _classifier() -> TextJudge:
+    """The classifier; raises ConfigurationError that names the extra where it is not installed."""
+    from lamina.context.classifier import InstructionClassifier
+
+    return InstructionClassifier()

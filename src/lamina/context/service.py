@@ -23,6 +23,7 @@ from lamina.context.types import (
     Place,
     RetrievalResult,
     Semantic,
+    TextJudge,
 )
 from lamina.embedding.types import Embedder
 from lamina.errors import InvalidInputError, LaminaError
@@ -38,6 +39,8 @@ from lamina.observability.metrics import Metrics
 _log = logging.getLogger("lamina.context")
 
 _BESIDE: Final = (Semantic.MEMORY, Semantic.GRAPH, ContextLayer.REFLECTIONS, ContextLayer.OBSERVATIONS)
+CLASSIFIED: Final = ("classifier",)
+"""The finding of a text that only the classifier takes for instructions."""
 _LARGEST_BUDGET = 2**53
 Items = Mapping[Place, Sequence[ContextItem]]
 
@@ -57,6 +60,8 @@ class ContextService:
     """Ranks tools by meaning too; without one words alone decide."""
     ranking: RankingModel = field(default_factory=RankingModel)
     count: TokenCounter = estimate_tokens
+    judge: TextJudge | None = None
+    """Asked about texts of low trust that no pattern found suspicious."""
     on_injected: Callable[[str, Sequence[ContextItem]], None] | None = None
     """Told what a prompt carries, by tenant; must return at once."""
     turns: PreviousTurns = field(default_factory=PreviousTurns)
@@ -178,35 +183,54 @@ class ContextService:
         """The items with suspicious ones marked, and those that are held back."""
         if self.settings.suspicious == "ignore":
             return items, []
+        every = [item for items_of in items.values() for item in items_of]
+        reasons = [findings(f"{item.key}\n{item.content}", item.origin) for item in every]
+        if self.judge is not None:
+            reasons = await self._second_opinion(self.judge, every, reasons)
         marked = {
-            id(item): replace(item, suspicious=found)
-            for items_of in items.values()
-            for item in items_of
-            if (found := findings(f"{item.key}\n{item.content}", item.origin))
+            id(item): replace(item, suspicious=found) for item, found in zip(every, reasons, strict=True) if found
         }
         if not marked:
             return items, []
         states = await self._states(list(marked.values()))
         kept: dict[Place, list[ContextItem]] = {}
         held: list[Cut] = []
-        for place, items_of in items.items():
-            for item in items_of:
-                suspect = marked.get(id(item), item)
-                state = states.get(digest(suspect)) if suspect.suspicious else State.RELEASED
-                if state is State.RELEASED:
-                    kept.setdefault(place, []).append(item)
-                elif state is None and self.settings.suspicious == "mark":
-                    kept.setdefault(place, []).append(suspect)
-                else:
-                    held.append(Cut(item=suspect, tokens=0, budget="quarantine"))
+        for item in every:
+            suspect = marked.get(id(item), item)
+            state = states.get(digest(suspect)) if suspect.suspicious else State.RELEASED
+            if state is State.RELEASED:
+                kept.setdefault(item.layer, []).append(item)
+            elif state is None and not self._holds(suspect):
+                kept.setdefault(item.layer, []).append(suspect)
+            else:
+                held.append(Cut(item=suspect, tokens=0, budget="quarantine"))
         return kept, held
+
+    def _holds(self, suspect: ContextItem) -> bool:
+        """Whether nobody's decision is needed to hold a text back; what only the classifier says never is enough."""
+        return self.settings.suspicious == "quarantine" and suspect.suspicious != CLASSIFIED
+
+    async def _second_opinion(
+        self, judge: TextJudge, items: Sequence[ContextItem], reasons: list[tuple[str, ...]]
+    ) -> list[tuple[str, ...]]:
+        asked = [number for number, item in enumerate(items) if item.origin.trust == "low" and not reasons[number]]
+        if not asked:
+            return reasons
+        try:
+            answers = await judge.judge([items[number].content for number in asked])
+        except Exception as error:  # noqa: BLE001 -- isolation: a second opinion that fails leaves the first one
+            self.metrics.operation_failed("context_classifier", type(error).__name__)
+            _log.warning("the classifier failed: %s", type(error).__name__)
+            return reasons
+        seen = {number for number, answer in zip(asked, answers, strict=True) if answer}
+        return [CLASSIFIED if number in seen else found for number, found in enumerate(reasons)]
 
     async def _states(self, suspects: list[ContextItem]) -> dict[bytes, State]:
         """What was decided about suspects; with `quarantine`, those nobody decided about are held from now on."""
         try:
             states = await self.quarantine.states(suspects)
-            new = [item for item in suspects if digest(item) not in states]
-            if new and self.settings.suspicious == "quarantine":
+            new = [item for item in suspects if digest(item) not in states and self._holds(item)]
+            if new:
                 await self.quarantine.hold(new)
         except LaminaError as error:
             # What cannot be looked up is treated as undecided: marked, or held back where that is the rule.

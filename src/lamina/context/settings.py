@@ -26,6 +26,8 @@ class ContextSettings:
     """Characters of the user's message that are searched for: of a longer one, its beginning and its end."""
     suspicious: Literal["mark", "quarantine", "ignore"] = "mark"
     """What happens to text from tools and imports that reads like instructions."""
+    classifier: bool = False
+    """Ask a small classifier about text from tools and imports too (the extra `defender`); it marks, and never holds."""
     store_receipts: bool = False
     """Whether the receipt of every assembled prompt is stored."""
     keep_receipts: int = 1000

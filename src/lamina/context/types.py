@@ -150,6 +150,14 @@ class LayerSource(Protocol):
         ...
 
 
+class TextJudge(Protocol):
+    """A second opinion on whether texts read like instructions."""
+
+    async def judge(self, texts: Sequence[str]) -> Sequence[bool]:
+        """One answer a text; whatever it raises leaves the first opinion alone."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayerFailure:
     """A layer that gave nothing, or not everything.

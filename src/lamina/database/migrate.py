@@ -1,5 +1,6 @@
 """Brings a store's schema to this version: the check is one query, Alembic is imported only when there is work."""
 
+import threading
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -12,6 +13,7 @@ HEAD = "0006"
 
 _FOLDER = Path(__file__).parent / "migrations"
 _LOCK = 0x6C616D696E61  # "lamina": one migrating process at a time on PostgreSQL
+_ALONE = threading.Lock()  # Alembic keeps its connection in globals: one migrating thread at a time
 
 
 def current_revision(connection: sa.Connection) -> str | None:
@@ -42,7 +44,7 @@ def _upgrade(engine: sa.Engine) -> None:
 
     config = Config()
     config.set_main_option("script_location", str(_FOLDER).replace("%", "%%"))
-    with engine.connect() as connection:
+    with _ALONE, engine.connect() as connection:
         if engine.dialect.name == "sqlite":
             connection.connection.driver_connection.execute("BEGIN IMMEDIATE")  # type: ignore[union-attr]
         else:

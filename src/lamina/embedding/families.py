@@ -39,9 +39,7 @@ class Family:
 
 
 _SEARCH: Final = "Represent this sentence for searching relevant passages: "
-_INSTRUCT: Final = (
-    "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery: "
-)
+_INSTRUCT: Final = "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery: "
 
 # The first match counts, so a special case stands before the general one.
 _FAMILIES: Final[tuple[tuple[re.Pattern[str], Family], ...]] = tuple(

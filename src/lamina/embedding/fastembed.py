@@ -102,9 +102,7 @@ async def create(request: EmbedderRequest) -> FastEmbedEmbedder:
 
 
 def _known_name(name: str) -> str:
-    known = {
-        str(model["model"]).lower(): str(model["model"]) for model in TextEmbedding.list_supported_models()
-    }
+    known = {str(model["model"]).lower(): str(model["model"]) for model in TextEmbedding.list_supported_models()}
     if name.lower() in known:
         return known[name.lower()]
     close = [known[key] for key in difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.4)]

@@ -151,8 +151,7 @@ class OnnxEmbedder:
         wanted = self._folder.dimensions
         if wanted is not None and wanted > length:
             raise ConfigurationError(
-                f"The model {self._folder.title} gives vectors of {length} numbers: "
-                f"dimensions cannot be {wanted}."
+                f"The model {self._folder.title} gives vectors of {length} numbers: dimensions cannot be {wanted}."
             )
         return wanted or length
 
@@ -173,9 +172,7 @@ def _load_tokenizer(folder: SentenceFolder) -> tuple[Tokenizer, int]:
     try:
         tokenizer = Tokenizer.from_file(str(folder.tokenizer_file))
     except Exception as error:  # boundary: the tokenizers library raises plain Exception
-        raise ConfigurationError(
-            f"The tokenizer {folder.tokenizer_file} cannot be loaded: {error}"
-        ) from error
+        raise ConfigurationError(f"The tokenizer {folder.tokenizer_file} cannot be loaded: {error}") from error
     padding = tokenizer.padding
     tokenizer.no_padding()
     tokenizer.enable_truncation(max_length=folder.max_tokens)

@@ -41,9 +41,7 @@ def resolve_pooling(asked: Pooling, *, token_pooling: TokenPooling, rank: int) -
     return token_pooling if asked == "auto" else asked
 
 
-def pool(
-    output: NDArray[np.floating], mask: NDArray[np.int64], pooling: ResolvedPooling
-) -> NDArray[np.float32]:
+def pool(output: NDArray[np.floating], mask: NDArray[np.int64], pooling: ResolvedPooling) -> NDArray[np.float32]:
     """One row per text from an output of texts × tokens × numbers; `mask` is 1 for tokens, 0 for padding.
 
     Padding stands on the right. With `none` the output has one row per text already.

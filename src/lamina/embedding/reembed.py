@@ -17,12 +17,14 @@ from lamina.database.link import Link, Prepared
 from lamina.database.schema import to_micros
 from lamina.embedding.adoption import MODEL_LOCK, fit
 from lamina.embedding.types import Embedder
+from lamina.errors import ConfigurationError
 from lamina.index.models import (
     StoredModel,
     active_model,
     add_model,
     building_model,
     drop_model,
+    model_state,
     retired_models,
     save_calibration,
     set_state,
@@ -144,6 +146,7 @@ class Reembedding:
         }
 
         def store(link: Link) -> int:
+            _refuse_overtaken(link, model)
             # What was changed or deleted while it was being embedded is left to a later batch.
             still = source.pending(link, model.id, after=after, limit=_BATCH, hold=True)
             current = [rows[item] for item in still if item in rows]
@@ -156,6 +159,8 @@ class Reembedding:
         link.lock(MODEL_LOCK)
         if link.name == "postgresql":  # no add or update may be under way while we look and switch
             link.raw.execute("LOCK TABLE scope IN EXCLUSIVE MODE")
+        if _refuse_overtaken(link, model) == "active":  # another process did the same work and was first
+            return True
         if any(source.pending(link, model.id, after=-1, limit=1) for source in self.sources):
             return False
         previous = active_model(link)
@@ -170,6 +175,17 @@ class Reembedding:
             while await self.database.write(lambda link, id=model.id: _drop_some(link, id)):  # type: ignore[misc]
                 pass
             await self.database.write(lambda link, id=model.id: drop_model(link, id))  # type: ignore[misc]
+
+
+def _refuse_overtaken(link: Link, model: StoredModel) -> str:
+    """The model's state; raises ConfigurationError when a change to another model took its place."""
+    state = model_state(link, model.id)
+    if state not in ("building", "active"):
+        raise ConfigurationError(
+            f"A change to another model took the place of this one to {model.name}; run one change at a time.",
+            details={"model": model.name},
+        )
+    return state
 
 
 def _vectors(link: Link, model_id: int) -> int:

@@ -83,9 +83,7 @@ def _existing(root: Path, choices: tuple[str, ...]) -> Path:
     for choice in choices:
         if (root / choice).is_file():
             return root / choice
-    raise ConfigurationError(
-        f"The folder {root} has no {' or '.join(choices)}.", details={"folder": str(root)}
-    )
+    raise ConfigurationError(f"The folder {root} has no {' or '.join(choices)}.", details={"folder": str(root)})
 
 
 def _json(file: Path) -> Mapping[str, object]:

@@ -7,7 +7,6 @@ import json
 from collections.abc import Sequence
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from itertools import chain
 from typing import Final
 
 import anyio.to_thread
@@ -85,16 +84,13 @@ class StaticEmbedder:
         return [encoding.ids for encoding in batch]
 
     def _pool(self, rows: list[list[int]], out: NDArray[np.float32]) -> None:
-        lengths = np.fromiter(map(len, rows), dtype=np.intp, count=len(rows))
-        filled = np.flatnonzero(lengths)
-        if filled.size == 0:
-            return
-        ids = np.fromiter(chain.from_iterable(rows), dtype=np.intp, count=int(lengths.sum()))
-        weighted = self._vectors[ids] * self._scales[ids][:, None]
-        starts = np.cumsum(lengths[filled]) - lengths[filled]
-        sums = np.add.reduceat(weighted, starts, axis=0)
-        norms = np.linalg.norm(sums, axis=1, keepdims=True)
-        out[filled] = np.divide(sums, norms, out=np.zeros_like(sums), where=norms > 0)
+        # Row by row: a small product each is faster than one large gather with sums over its parts.
+        for row, ids in zip(out, rows, strict=True):
+            if ids:
+                tokens = np.array(ids, np.intp)
+                np.dot(self._scales[tokens], self._vectors[tokens].astype(np.float32), out=row)
+        norms = np.sqrt(np.einsum("ij,ij->i", out, out))[:, np.newaxis]
+        np.divide(out, norms, out=out, where=norms > 0)
 
 
 def _readable(text: str) -> str:

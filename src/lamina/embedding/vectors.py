@@ -41,9 +41,7 @@ def unit_rows(rows: NDArray[np.floating]) -> NDArray[np.float32]:
     return wide.astype(np.float32)
 
 
-def placed(
-    count: int, dimensions: int, positions: list[int], rows: NDArray[np.float32]
-) -> NDArray[np.float32]:
+def placed(count: int, dimensions: int, positions: list[int], rows: NDArray[np.float32]) -> NDArray[np.float32]:
     """A matrix of `count` rows with the given rows at their positions and zeros elsewhere."""
     if len(positions) == count:
         return rows

@@ -30,7 +30,7 @@ from lamina.kernel.tokens import TokenCounter, estimate_tokens
 _WORD = re.compile(r"[^\s,;:!?()\[\]{}\"“”«»]+")
 _MOST_WORDS = 64
 _LONGEST_PHRASE = 4
-_MOST_SEEDS = 64
+_MOST_SEEDS = 16
 _HIT_DECAY = 0.9
 _STEP_DECAY = 0.5
 
@@ -66,7 +66,7 @@ class _Walk:
     """Entities by canonical name, and the stated triples between them, in the order they were met."""
 
     nodes: dict[str, _Node] = field(default_factory=dict)
-    edges: dict[Edge, RelatedTriple] = field(default_factory=dict)
+    edges: dict[int, RelatedTriple] = field(default_factory=dict)
 
 
 def phrases(query: str) -> list[str]:
@@ -136,7 +136,8 @@ def _grow(link: Link, view: View, request: ExpandRequest, found: _Walk) -> None:
     frontier = list(found.nodes)
     for depth in range(1, request.depth + 1):
         names = spelled_out(link, view.tenant, frontier)
-        edges = list(dict.fromkeys(edges_of(link, view, names, Direction.BOTH, fanout=request.fanout)))
+        near = edges_of(link, view, names, Direction.BOTH, fanout=request.fanout)
+        edges = list({edge.row: edge for edge in near}.values())
         ends = canonical_names(link, view.tenant, [name for edge in edges for name in (edge.subject, edge.object)])
         reached: dict[str, _Node] = {}
         for edge in edges:
@@ -162,10 +163,9 @@ def _meet(found: _Walk, edge: Edge, node: _Node, score: float, hits: set[tuple[s
     triple = edge.triple
     if triple.predicate is Predicate.RELATED_TO or (triple.source.kind, triple.source.key) in hits:
         return
-    related = RelatedTriple(triple=triple, via=node.via, steps=node.steps + 1, score=round(score, 6))
-    old = found.edges.get(edge)
-    if old is None or related.score > old.score:
-        found.edges[edge] = related
+    old = found.edges.get(edge.row)
+    if old is None or score > old.score:
+        found.edges[edge.row] = RelatedTriple(triple=triple, via=node.via, steps=node.steps + 1, score=round(score, 6))
 
 
 def _triple_order(item: RelatedTriple) -> tuple[object, ...]:

@@ -26,6 +26,7 @@ _TRIPLE = (
     graph_source.c.key,
     graph_source.c.session_key,
     graph_triple.c.scope,
+    graph_triple.c.row,
 )
 _BEST_FIRST = (
     graph_triple.c.weight.desc(),
@@ -81,8 +82,9 @@ class View:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edge:
-    """A triple with the folded names of its ends."""
+    """A triple with the folded names of its ends, and its row."""
 
+    row: int
     subject: str
     object: str
     triple: Triple
@@ -150,7 +152,7 @@ def _edge(row: Any) -> Edge:
         valid_until=None if row[7] is None else from_micros(row[7]),
         weight=row[5],
     )
-    return Edge(subject=row[0], object=row[3], triple=triple)
+    return Edge(row=row[13], subject=row[0], object=row[3], triple=triple)
 
 
 def canonical_names(link: Link, tenant: str, names: Iterable[str]) -> dict[str, str]:
@@ -188,24 +190,27 @@ class Mention:
 def mentions_of(link: Link, view: View, names: Collection[str], *, fanout: int) -> list[Mention]:
     """Sources that name these folded names, the newest first, at most `fanout` a name."""
     columns = graph_mention.c
-    order = (graph_source.c.recorded_at.desc(), graph_source.c.kind, graph_source.c.key)
-    place = sa.func.row_number().over(partition_by=columns.name, order_by=order).label("place")
+    place = sa.func.row_number().over(partition_by=columns.name, order_by=columns.source_row.desc()).label("place")
     ranked = (
-        sa.select(
-            columns.name,
-            columns.label,
-            columns.source_row,
-            graph_source.c.kind,
-            graph_source.c.key,
-            graph_source.c.session_key,
-            columns.scope,
-            place,
-        )
-        .join_from(graph_mention, graph_source, graph_source.c.row == columns.source_row)
+        sa.select(columns.name, columns.label, columns.source_row, columns.scope, place)
         .where(*view.mentions(), columns.name.in_(sorted(names)))
         .subquery()
     )
-    chosen = sa.select(ranked).where(ranked.c.place <= fanout).order_by(ranked.c.name, ranked.c.place)
+    source = graph_source.c
+    chosen = (
+        sa.select(
+            ranked.c.name,
+            ranked.c.label,
+            ranked.c.source_row,
+            source.kind,
+            source.key,
+            source.session_key,
+            ranked.c.scope,
+        )
+        .join_from(ranked, graph_source, source.row == ranked.c.source_row)
+        .where(source.tenant == view.tenant, ranked.c.place <= fanout)
+        .order_by(ranked.c.name, ranked.c.place)
+    )
     return [_mention(row) for row in link.execute(chosen)]
 
 

@@ -29,6 +29,10 @@ class GraphSettings:
     """The largest limit accepted."""
     fanout: int = 50
     """Triples looked at beside one entity, each way; the best and newest."""
+    expand_entities: int = 32
+    """Entities an expansion comes to at most; each costs a little time."""
+    expand_fanout: int = 12
+    """Triples and texts an expansion looks at beside one entity."""
     expand_triples: int = 10
     """Triples an expansion adds to a prompt at most."""
     expand_texts: int = 5
@@ -38,7 +42,7 @@ class GraphSettings:
 
     def __post_init__(self) -> None:
         _ = self.buffer
-        for name in ("depth", "max_depth", "limit", "max_limit", "fanout"):
+        for name in ("depth", "max_depth", "limit", "max_limit", "fanout", "expand_entities", "expand_fanout"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1")
         if self.depth > self.max_depth or self.limit > self.max_limit:

@@ -90,7 +90,11 @@ class _Steps:
         aliases = canonical_names(self._link, self._view.tenant, _ends(edges))
         order = {name: place for place, name in enumerate(frontier)}
         taken: dict[tuple[str, Direction], int] = {}
-        found = [step for edge in dict.fromkeys(edges) for step in _directed(edge, aliases, names, self._direction)]
+        found = [
+            step
+            for edge in {edge.row: edge for edge in edges}.values()
+            for step in _directed(edge, aliases, names, self._direction)
+        ]
         for parent, name, direction, edge in sorted(found, key=lambda step: (order[step[0]], *_best_first(step[3]))):
             taken[parent, direction] = count = taken.get((parent, direction), 0) + 1
             if count > self._bounds.fanout:

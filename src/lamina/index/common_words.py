@@ -4,7 +4,7 @@ from functools import lru_cache
 from importlib.resources import files
 
 _STOP_FREQUENCY = 0.2
-_EVERYDAY_FREQUENCY = 0.03
+_EVERYDAY_FREQUENCY = 0.06
 _OTHER_FREQUENCY = 0.001
 
 

@@ -49,29 +49,30 @@ _SCOPE = Prepared(
     )
 )
 
+# Not a join: without statistics, as after a large import, PostgreSQL would compare every row with every vector.
+_VECTOR = (
+    sa.select(index_vector.c.vector)
+    .where(
+        index_vector.c.model_id == sa.bindparam("model_id"),
+        index_vector.c.scope_id == index_entry.c.scope_id,
+        index_vector.c.entry == index_entry.c.entry,
+    )
+    .scalar_subquery()
+)
 _ROWS = Prepared(
     sa.select(
         index_entry.c.version,
         index_entry.c.entry,
         index_entry.c.terms,
-        index_vector.c.vector,
+        _VECTOR,
         index_entry.c.conversation,
         index_entry.c.sequence,
         index_entry.c.author,
         index_entry.c.said_at,
         index_entry.c.expires_at,
     )
-    .select_from(
-        index_entry.outerjoin(
-            index_vector,
-            sa.and_(
-                index_vector.c.model_id == sa.bindparam("model_id"),
-                index_vector.c.scope_id == index_entry.c.scope_id,
-                index_vector.c.entry == index_entry.c.entry,
-            ),
-        )
-    )
     .where(
+        index_entry.c.tenant == sa.bindparam("tenant"),
         index_entry.c.scope_id == sa.bindparam("scope_id"),
         sa.tuple_(index_entry.c.version, index_entry.c.entry)
         > sa.tuple_(sa.bindparam("version", type_=sa.BigInteger), sa.bindparam("entry", type_=sa.BigInteger)),
@@ -83,6 +84,7 @@ _ROWS = Prepared(
 
 @dataclass(frozen=True, slots=True)
 class _Scope:
+    tenant: str
     id: int
     version: int
     floor: int
@@ -138,6 +140,7 @@ class SearchEngine:
         threshold: float,
         now: float,
         allowed: Allowed | None = None,
+        explain: bool = True,
     ) -> Ranked | None:
         """The best entries of a scope; None when there is no such scope.
 
@@ -150,17 +153,17 @@ class SearchEngine:
         if within is not None and not len(within):
             return None
         choice: dict[str, Any] = {
-            "model": self._ranking,
             "limit": limit,
             "threshold": threshold,
             "now": now,
             "allowed": within,
+            "explain": explain,
         }
         cached = None if self._too_large(found) else self._current(link, found)
         if cached is None:
             return self._scan(link, found, query, choice)
         with cached.lock.reading():
-            return cached.index.rank(query, **choice)
+            return cached.index.rank(query, model=self._ranking, **choice)
 
     def _find(self, link: Link, key: ScopeKey) -> _Scope | None:
         row = link.run(_SCOPE, {"tenant": key.tenant, "kind": key.kind, "key": key.key}).fetchone()
@@ -172,7 +175,7 @@ class SearchEngine:
                 "The store was re-embedded with another model; open it again with that embedder.",
                 details={"expected": model.name},
             )
-        return _Scope(row[0], row[1], row[2], row[3])
+        return _Scope(key.tenant, row[0], row[1], row[2], row[3])
 
     def _require_model(self) -> StoredModel:
         if self._model is None:
@@ -193,10 +196,21 @@ class SearchEngine:
             self._cache.move_to_end(found.id)
         if cached.index.version < found.version:
             with cached.lock.writing():
-                if cached.index.version < found.version and not self._catch_up(link, found, cached):
+                try:
+                    fits = cached.index.version >= found.version or self._catch_up(link, found, cached)
+                except BaseException:  # boundary: whatever stopped the reading, what was read is in nobody's account
+                    self._drop(found.id)
+                    raise
+                if not fits:
                     self._outgrown[found.id] = found.entries
                     return None
         return cached
+
+    def _drop(self, scope_id: int) -> None:
+        with self._gate:
+            dropped = self._cache.pop(scope_id, None)
+            self._bytes -= dropped.nbytes if dropped else 0
+            self._metrics.index_bytes(self._bytes)
 
     def _catch_up(self, link: Link, found: _Scope, cached: _Cached) -> bool:
         """Read what is new; false when the index grew beyond all that indexes may hold, as long texts can make it."""
@@ -204,7 +218,7 @@ class SearchEngine:
             cached.index = ScopeIndex(dimensions=self._require_model().dimensions)
         if cached.index.version == 0:
             self._metrics.index_loaded()
-        for batch, gone in self._batches(link, found.id, cached.index.version):
+        for batch, gone in self._batches(link, found, cached.index.version):
             cached.index.remove(gone)
             cached.index.upsert(batch)
             if cached.index.nbytes > self._limit:
@@ -233,20 +247,18 @@ class SearchEngine:
             self._metrics.index_evicted(evicted)
 
     def _scan(self, link: Link, found: _Scope, query: Query, choice: dict[str, Any]) -> Ranked:
-        with self._gate:
-            outgrown = self._cache.pop(found.id, None)
-            self._bytes -= outgrown.nbytes if outgrown else 0
-            self._metrics.index_bytes(self._bytes)
-        scan = ScopeScan(query, dimensions=self._require_model().dimensions)
+        self._drop(found.id)
+        scan = ScopeScan(query, dimensions=self._require_model().dimensions, model=self._ranking)
         with link.snapshot():
-            for batch, _ in self._batches(link, found.id, 0):
+            for batch, _ in self._batches(link, found, 0):
                 scan.feed(batch)
         return scan.rank(**choice)
 
-    def _batches(self, link: Link, scope_id: int, version: int) -> Iterator[tuple[RowBatch, list[int]]]:
+    def _batches(self, link: Link, found: _Scope, version: int) -> Iterator[tuple[RowBatch, list[int]]]:
         """What was written after `version`, oldest first: rows to take in, and entries that are gone."""
         entry = np.iinfo(np.int64).max  # everything of `version` itself is known
-        place = {"scope_id": scope_id, "model_id": self._require_model().id, "chunk": _CHUNK}
+        model_id = self._require_model().id
+        place = {"tenant": found.tenant, "scope_id": found.id, "model_id": model_id, "chunk": _CHUNK}
         while True:
             rows = link.run(_ROWS, {**place, "version": version, "entry": int(entry)}).fetchall()
             if not rows:

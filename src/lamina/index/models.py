@@ -63,6 +63,11 @@ def set_state(link: Link, model_id: int, state: str) -> None:
     link.execute(sa.update(embedding_model).where(embedding_model.c.id == model_id).values(state=state))
 
 
+def model_state(link: Link, model_id: int) -> str | None:
+    """Where a model stands; None when it is gone."""
+    return link.execute(sa.select(embedding_model.c.state).where(embedding_model.c.id == model_id)).scalar_one_or_none()
+
+
 def drop_model(link: Link, model_id: int) -> None:
     """Forget a model that has no vectors left."""
     link.execute(sa.delete(embedding_model).where(embedding_model.c.id == model_id))
@@ -84,6 +89,12 @@ def _find(link: Link, condition: sa.ColumnElement[bool]) -> StoredModel | None:
 
 def _model(row: Any) -> StoredModel:
     id, name, dimensions, state, stored = row
+    return StoredModel(id=id, name=name, dimensions=dimensions, state=state, calibration=_calibration(stored))
+
+
+def _calibration(stored: Any) -> Calibration | None:
     fitted = load_json(stored)
-    calibration = None if fitted is None else Calibration.from_json(dump_json(fitted))
-    return StoredModel(id=id, name=name, dimensions=dimensions, state=state, calibration=calibration)
+    try:
+        return None if fitted is None else Calibration.from_json(dump_json(fitted))
+    except ValueError:  # one of another form; without one, the model is calibrated anew when the store is opened
+        return None

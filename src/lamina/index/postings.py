@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 SATURATION = 1.2
 LENGTH_SHARE = 0.4
-_MERGE_RATIO = 4
+_MERGE_RATIO = 2
+_SMALL = 1024
 
 
 def impact(
@@ -68,8 +69,12 @@ def _segment(
     counts: NDArray[np.uint8],
     impacts: NDArray[np.float32],
 ) -> Segment:
-    order = np.argsort(hashes, kind="stable")
-    hashes = hashes[order]
+    # Sorting numbers made of term and place is several times faster than a stable argsort of the terms.
+    keys = hashes.astype(np.uint64) << np.uint64(32)
+    keys |= np.arange(len(hashes), dtype=np.uint64)
+    keys.sort()
+    order = (keys & np.uint64(0xFFFFFFFF)).astype(np.intp)
+    hashes = (keys >> np.uint64(32)).astype(np.uint32)
     first = (
         np.flatnonzero(np.concatenate(([True], hashes[1:] != hashes[:-1]))) if len(hashes) else np.zeros(0, np.int64)
     )
@@ -109,7 +114,7 @@ class Postings:
         segments = [*self._segments, _segment(hashes, slots, counts, impacts)]
         merged = len(segments) - 1
         size = len(segments[-1].slots)
-        while merged and len(segments[merged - 1].slots) < _MERGE_RATIO * size:
+        while merged and len(segments[merged - 1].slots) < max(_MERGE_RATIO * size, _SMALL):
             merged -= 1
             size += len(segments[merged].slots)
         if merged < len(segments) - 1:

@@ -1,6 +1,7 @@
 """A query, analysed once and ranked against any number of scopes."""
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -8,7 +9,7 @@ from numpy.typing import NDArray
 
 from lamina.index.common_words import background_frequency, is_stop_word
 from lamina.index.dates import DateSpan, find_dates
-from lamina.index.terms import name_key, term_key, words
+from lamina.index.terms import folded_name_key, term_key, words
 
 _LONGEST_NAME = 3
 
@@ -26,15 +27,12 @@ class Query:
 
 def prepare_query(text: str, vector: NDArray[np.float32] | None) -> Query:
     """Analyse a query; a vector is brought to length one, and an all-zero one counts as none."""
-    terms, priors, names, dates = _analyse(text)
-    return Query(terms=terms, priors=priors, names=names, dates=dates, vector=_unit(vector))
+    return replace(_analysed(text), vector=_unit(vector))
 
 
-# Several rooms ask for the same question in one turn; the arrays are shared and therefore read only.
-@lru_cache(maxsize=128)
-def _analyse(
-    text: str,
-) -> tuple[NDArray[np.uint32], NDArray[np.float32], tuple[int, ...], tuple[DateSpan, ...]]:
+@lru_cache(maxsize=64)
+def _analysed(text: str) -> Query:
+    """Analyse the words; remembered, because one query is ranked against several scopes."""
     found = words(text)
     counted: dict[int, str] = {}
     for word in found:
@@ -42,11 +40,13 @@ def _analyse(
     content = [key for key, word in counted.items() if not is_stop_word(word)]
     # A query of nothing but stop words ("who is it?") has only them to go by.
     chosen = content or list(counted)
-    terms = np.array(chosen, np.uint32)
-    priors = np.array([background_frequency(counted[key]) for key in chosen], np.float32)
-    for shared in (terms, priors):
-        shared.flags.writeable = False
-    return terms, priors, _names(found), find_dates(text)
+    return Query(
+        terms=np.array(chosen, np.uint32),
+        priors=np.array([background_frequency(counted[key]) for key in chosen], np.float32),
+        names=_names(found),
+        dates=find_dates(text),
+        vector=None,
+    )
 
 
 def _names(found: list[str]) -> tuple[int, ...]:
@@ -57,12 +57,12 @@ def _names(found: list[str]) -> tuple[int, ...]:
         if not is_stop_word(found[start])
         for length in range(1, min(_LONGEST_NAME, len(found) - start) + 1)
     )
-    return tuple(name_key(run) for run in runs)
+    return tuple(map(folded_name_key, runs))
 
 
 def _unit(vector: NDArray[np.float32] | None) -> NDArray[np.float32] | None:
     if vector is None:
         return None
     flat = np.ascontiguousarray(vector, np.float32).ravel()
-    norm = float(np.linalg.norm(flat))
-    return flat / np.float32(norm) if norm > 0 and np.isfinite(norm) else None
+    norm = math.sqrt(float(flat @ flat))
+    return flat / np.float32(norm) if 0 < norm < math.inf else None

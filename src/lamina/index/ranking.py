@@ -1,20 +1,21 @@
 """How evidence becomes a relevance: pure functions, the same for an index in memory and for a scan.
 
 1. `lexical` is BM25 as a share of the most the query could score (unknown words count in full): it is absolute.
-2. `vector` is the cosine on the scale of the embedder's calibration; without a vector, words speak for both.
-3. Both make an entry's own evidence; the better neighbour of its conversation, and of the second neighbours, lends
-   a share of its own. An entry that stands alone is its own neighbour, so entries without a source lose nothing.
-4. The words of the whole conversation add a little.
+2. `vector` is the similarity on the scale of the embedder's calibration; without a vector, words speak for both.
+3. Both make an entry's own evidence. The better neighbour of its conversation, and of the second neighbours, lends
+   a share of its own, but never enough. For an entry that stands alone its own evidence counts for that too, so
+   entries without a source lose nothing.
+4. The words of the whole conversation add a little, as far as it fits better than the least fitting one.
 5. The sum is divided by what the scope asks for: the more entries, the more evidence, since each is a chance to be
    wrong. What remains is counted in units of "enough".
 6. An author or a date that the query names adds a fixed share of enough, never enough on its own.
-7. `calibration.relevance` maps the evidence to [0, 1]; enough is 0.7.
+7. `calibration.relevance` maps the evidence to [0, 1]: enough is 0.7, an entry that says just what was asked is 1.
 
 Filters only choose among the results; what is filtered out still counts as context.
 """
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +24,14 @@ from lamina.index.calibration import Calibration, evidence_of, relevance
 
 Floats = NDArray[np.float32]
 
-_BACKGROUND_SIZE = 100.0
-_SMALLEST_CROWD = 5
+_BACKGROUND_SIZE = 20.0
+_LEAST_RARITY = 0.01
+_GROWN_SIZE = 300.0
 _SHORT = 20.0
+_LEAST_FULL = 1.5
+_ROUNDING = 1e-6  # of a relevance, computed in single precision
+_TRACE = 1e-5  # of evidence: what a difference of equal parts leaves
+_MARGIN = 1e-4  # of evidence, so that rounding never leaves a candidate out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,15 +43,21 @@ class RankingModel:
     vector: float = 0.4
     neighbour: float = 0.45
     second_neighbour: float = 0.15
+    lent_at_most: float = 0.9
+    alone: float = 0.6
     conversation: float = 0.2
     author: float = 0.6
     date: float = 0.5
-    asked: float = 0.06
-    asked_by_crowd: float = 0.056
+    asked: float = 0.085
+    asked_by_crowd: float = 0.052
 
     def enough(self, size: int) -> float:
         """Give the evidence that a scope of so many entries asks for."""
-        return self.asked + self.asked_by_crowd * math.log(max(size, _SMALLEST_CROWD))
+        return self.asked + self.asked_by_crowd * math.log(max(size, 1))
+
+    def full(self, size: int) -> float:
+        """Give the evidence, in units of enough, of an entry that says just what was asked and stands alone."""
+        return max((self.lexical + self.vector) * (1 + self.alone) / self.enough(size), _LEAST_FULL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,14 +66,16 @@ class Evidence:
 
     `previous` and `following` are -1 where the conversation has no such entry. `conversations` are dense numbers
     into `conversation_lexical`, whose number 0 stands for "no conversation" and holds zero. `count` is the number of
-    living entries; the arrays may hold dead ones, which `visible` masks. `cosine` is used up.
+    living entries; the arrays may hold dead ones, which `visible` masks. `products` are those with the aimed query,
+    `level` what the mean memory's would be; they are used up.
     """
 
     count: int
     entries: NDArray[np.int64]
     lengths: Floats
     lexical: Floats
-    cosine: Floats | None
+    products: Floats | None
+    level: float
     missing_vector: NDArray[np.bool_] | None
     conversations: NDArray[np.intp]
     conversation_lexical: Floats
@@ -74,7 +88,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signal:
-    """Why an entry got its score: parts that add up to it."""
+    """Why an entry got its score: parts that add up to it; 0 for a signal that took no part."""
 
     lexical: float
     vector: float
@@ -83,12 +97,17 @@ class Signal:
     author: float
     date: float
 
+    def parts(self) -> dict[str, float]:
+        """Give the parts of the signals that took part, by name."""
+        return {name: part for name, part in asdict(self).items() if part > 0}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranked:
     """The best entries, best first (ties: the higher entry first), and how many passed the threshold in all.
 
-    `evidence` is what `scores` were made from; it still tells entries apart where the score has reached 1.
+    `evidence` is what `scores` were made from, on a scale where `full` has the score 1: whoever knows more about an
+    entry changes the evidence and maps it with `calibration.relevance` again.
     """
 
     entries: NDArray[np.int64]
@@ -96,26 +115,34 @@ class Ranked:
     scores: Floats
     signals: list[Signal]
     total: int
+    full: float
 
 
 def rarity(frequencies: Floats, size: int, priors: Floats) -> Floats:
     """Give the weight of terms found in `frequencies` of `size` entries.
 
-    A scope of three entries says little about which words are rare, so a background of a hundred imagined entries,
-    in which a term occurs with its prior probability, is counted in.
+    What counts is how often a term occurs in the *other* entries: the one that is looked at proves nothing. A scope of
+    three entries says little about that, so a background of twenty imagined entries, in which a term occurs with
+    its prior probability, is counted in; a large scope knows more about rare words than the prior does.
     """
-    expected = frequencies + np.float32(_BACKGROUND_SIZE) * priors + np.float32(0.5)
-    weights: Floats = np.log(np.float32(size + _BACKGROUND_SIZE + 1) / expected)
-    return weights
+    rest = max(size - 1, 0)
+    unseen = 0.5 * rest / (rest + _GROWN_SIZE)
+    others = np.maximum(frequencies - 1, 0) + np.float32(_BACKGROUND_SIZE) * priors + np.float32(unseen)
+    weights: Floats = np.log(np.float32(rest + _BACKGROUND_SIZE + unseen) / others)
+    return np.maximum(weights, np.float32(_LEAST_RARITY), out=weights)
 
 
-def rank_evidence(evidence: Evidence, *, model: RankingModel, limit: int, threshold: float) -> Ranked:
-    """Fuse, lift, calibrate and choose."""
+def rank_evidence(
+    evidence: Evidence, *, model: RankingModel, limit: int, threshold: float, explain: bool = True
+) -> Ranked:
+    """Fuse, lift, calibrate and choose; without `explain` the parts of the scores are not worked out."""
     own = _own(evidence, model)
-    total = _total(evidence, own, model)
-    passed = total >= np.float32(evidence_of(threshold))
+    full = model.full(evidence.count)
+    near = _candidates(evidence, own, model, evidence_of(threshold - _ROUNDING, full))
+    total = _total(evidence, own, near, model)
+    passed = _passing(total, threshold, full)
     if evidence.visible is not None:
-        passed &= evidence.visible
+        passed &= evidence.visible[near]
     chosen = np.flatnonzero(passed)
     count = len(chosen)
     strength = total[chosen]
@@ -123,11 +150,50 @@ def rank_evidence(evidence: Evidence, *, model: RankingModel, limit: int, thresh
         floor = np.partition(strength, count - limit)[count - limit]
         best = strength >= floor
         chosen, strength = chosen[best], strength[best]
+    chosen = near[chosen]
     order = np.lexsort((-evidence.entries[chosen], -strength))[:limit]
     chosen, strength = chosen[order], strength[order]
-    scores = np.maximum(relevance(strength), np.float32(min(threshold, 1.0)))
-    signals = _signals(evidence, own, strength, chosen, scores, model)
-    return Ranked(entries=evidence.entries[chosen], evidence=strength, scores=scores, signals=signals, total=count)
+    scores = relevance(strength, full)
+    signals = _signals(evidence, own, strength, chosen, scores, model) if explain else []
+    return Ranked(
+        entries=evidence.entries[chosen], evidence=strength, scores=scores, signals=signals, total=count, full=full
+    )
+
+
+def _candidates(evidence: Evidence, own: Floats, model: RankingModel, wanted: float) -> NDArray[np.intp]:
+    """Give, in ascending order, every entry whose evidence can reach `wanted`.
+
+    An entry needs strong evidence of its own, a neighbour that has it, or an author or a date that was asked for: if
+    it and all its neighbours stay below the floor, even the best conversation is not enough.
+    """
+    size = len(evidence.entries)
+    said = model.conversation * float(evidence.conversation_lexical.max())
+    own_and_lent = 1 + max(model.alone, model.neighbour + model.second_neighbour)
+    floor = (wanted * model.enough(evidence.count) - said) / own_and_lent
+    if floor <= _ROUNDING:
+        return np.arange(size)
+    reached = np.zeros(size + 1, np.bool_)  # the last one is what the neighbour number -1 marks
+    np.greater_equal(own[:size], np.float32(floor * (1 - _MARGIN)), out=reached[:size])
+    if len(evidence.conversation_lexical) > 1:
+        strong = np.flatnonzero(reached)
+        for links in (evidence.previous, evidence.following):
+            first = links[strong]
+            reached[first] = True
+            reached[links[first[first >= 0]]] = True
+    if evidence.by_author is not None:
+        reached[:size] |= evidence.by_author
+    if evidence.dated is not None:
+        reached[:size] |= evidence.dated > 0
+    return np.flatnonzero(reached[:size])
+
+
+def _passing(total: Floats, threshold: float, full: float) -> NDArray[np.bool_]:
+    """Mask what scores `threshold` or more. The inverse decides; where rounding could, the score itself does."""
+    passed: NDArray[np.bool_] = total >= np.float32(evidence_of(threshold - _ROUNDING, full))
+    if threshold > 0:
+        close = np.flatnonzero(passed & (total < np.float32(evidence_of(threshold + _ROUNDING, full))))
+        passed[close] = relevance(total[close], full).astype(np.float64) >= threshold
+    return passed
 
 
 def _own(evidence: Evidence, model: RankingModel) -> Floats:
@@ -136,10 +202,10 @@ def _own(evidence: Evidence, model: RankingModel) -> Floats:
     own = np.empty(size + 1, np.float32)
     own[size] = 0
     view = own[:size]
-    if evidence.cosine is None:
+    if evidence.products is None:
         np.multiply(evidence.lexical, np.float32(model.lexical + model.vector), out=view)
         return own
-    vector = model.calibration.similarity(evidence.cosine)
+    vector = model.calibration.similarity(evidence.products, evidence.level)
     if evidence.missing_vector is not None:
         np.copyto(vector, evidence.lexical, where=evidence.missing_vector)
     np.multiply(evidence.lexical, np.float32(model.lexical), out=view)
@@ -148,44 +214,52 @@ def _own(evidence: Evidence, model: RankingModel) -> Floats:
     return own
 
 
-def _total(evidence: Evidence, own: Floats, model: RankingModel) -> Floats:
-    """Give the whole evidence of each entry, counted in what its scope asks for."""
-    scale = 1 / model.enough(evidence.count)
+def _total(evidence: Evidence, own: Floats, near: NDArray[np.intp], model: RankingModel) -> Floats:
+    """Give the whole evidence of some entries, counted in what their scope asks for."""
+    enough = model.enough(evidence.count)
+    total: Floats = own[near]
     if len(evidence.conversation_lexical) == 1:
-        total: Floats = own[:-1] * np.float32(model.neighbour + model.second_neighbour)
-        total += own[:-1]
+        total *= np.float32(1 + model.alone)
     else:
-        total = _lift(own, evidence.previous, evidence.following, model)
-        total += own[:-1]
+        total += _lift(own, near, evidence.previous, evidence.following, model, enough)
         talk = evidence.conversation_lexical * np.float32(model.conversation)
-        total += talk.take(evidence.conversations, mode="clip")
-    total *= np.float32(scale)
+        total += talk[evidence.conversations[near]]
+    total *= np.float32(1 / enough)
     if evidence.by_author is not None:
-        author = evidence.lengths * np.float32(model.author / _SHORT)
+        author = evidence.lengths[near] * np.float32(model.author / _SHORT)
         np.minimum(author, np.float32(model.author), out=author)
-        author *= evidence.by_author
+        author *= evidence.by_author[near]
         total += author
     if evidence.dated is not None:
-        total += evidence.dated * np.float32(model.date)
+        total += evidence.dated[near] * np.float32(model.date)
     return total
 
 
-def _lift(own: Floats, previous: NDArray[np.intp], following: NDArray[np.intp], model: RankingModel) -> Floats:
-    size = len(previous)
-    before, after, lift, second = np.zeros((4, size + 1), np.float32)
-    own.take(previous, out=before[:size], mode="wrap")
-    own.take(following, out=after[:size], mode="wrap")
-    np.maximum(before, after, out=lift)
+def _lift(
+    own: Floats,
+    near: NDArray[np.intp],
+    previous: NDArray[np.intp],
+    following: NDArray[np.intp],
+    model: RankingModel,
+    enough: float,
+) -> Floats:
+    """Give what neighbours lend to each entry."""
+    before, after = previous[near], following[near]
+    lift: Floats = np.maximum(own[before], own[after])
     lift *= np.float32(model.neighbour)
     # The second neighbour is the neighbour's neighbour: the same step once more.
-    before.take(previous, out=second[:size], mode="wrap")
-    after.take(following, out=before[:size], mode="wrap")
-    np.maximum(second, before, out=second)
+    second = np.maximum(own[_step(previous, before)], own[_step(following, after)])
     second *= np.float32(model.second_neighbour)
     lift += second
-    alone = np.flatnonzero((previous & following) < 0)
-    lift[alone] = own[alone] * np.float32(model.neighbour + model.second_neighbour)
-    return lift[:size]
+    np.minimum(lift, np.float32(model.lent_at_most * enough), out=lift)
+    alone = (before & after) < 0
+    lift[alone] = own[near[alone]] * np.float32(model.alone)
+    return lift
+
+
+def _step(links: NDArray[np.intp], at: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Follow links once; from nowhere they lead nowhere."""
+    return np.where(at < 0, at, links[at])
 
 
 def _signals(
@@ -195,13 +269,15 @@ def _signals(
     scale = np.float32(1 / model.enough(evidence.count))
     parts = np.zeros((6, len(chosen)), np.float32)
     lexical, vector, neighbour, conversation, author, date = parts
+    alone = (evidence.previous[chosen] & evidence.following[chosen]) < 0
     mine = own[chosen] * scale
     lexical[:] = mine
-    if evidence.cosine is not None:
+    if evidence.products is not None:
         np.multiply(evidence.lexical[chosen], np.float32(model.lexical) * scale, out=lexical)
         if evidence.missing_vector is not None:
             np.copyto(lexical, mine, where=evidence.missing_vector[chosen])
     np.maximum(mine - lexical, 0, out=vector)
+    parts[:2, alone] *= np.float32(1 + model.alone)
     numbers = evidence.conversations[chosen]
     np.multiply(evidence.conversation_lexical[numbers], np.float32(model.conversation) * scale, out=conversation)
     if evidence.by_author is not None:
@@ -210,6 +286,8 @@ def _signals(
     if evidence.dated is not None:
         np.multiply(evidence.dated[chosen], np.float32(model.date), out=date)
     np.maximum(total - parts.sum(axis=0), 0, out=neighbour)
+    neighbour[alone] = 0
+    parts[parts < _TRACE] = 0
     whole = parts.sum(axis=0)
     parts *= np.divide(scores, whole, out=np.zeros_like(whole), where=whole > 0)
     return [

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from lamina.index.vectors import VectorBlocks, decode_vectors
 
 _RELINK_ALL = 64
+_FEW = 64
 _DICT_ITEM_BYTES = 104
 _COLUMNS: dict[str, type[np.generic]] = {
     "entries": np.int64,
@@ -229,7 +230,10 @@ class Rows:
 
 
 def _numbered(numbers: dict[int, int], keys: Sequence[int]) -> NDArray[np.intp]:
-    """Number keys in order of appearance, from 1 on; 0 stays 0."""
+    """Give each key its number, new ones the next free one from 1 on; 0 stays 0."""
+    if len(keys) > _FEW:
+        distinct, places = np.unique(np.array(keys, np.int64), return_inverse=True)
+        return np.array([numbers.setdefault(key, len(numbers) + 1) if key else 0 for key in distinct.tolist()])[places]
     found = (numbers.setdefault(key, len(numbers) + 1) if key else 0 for key in keys)
     return np.fromiter(found, np.intp, len(keys))
 

@@ -19,8 +19,13 @@ class ScopeScan:
     Per entry it keeps the counts of the query's terms, a cosine and a few numbers: never vectors, never postings.
     """
 
-    def __init__(self, query: Query, *, dimensions: int) -> None:
+    def __init__(self, query: Query, *, dimensions: int, model: RankingModel) -> None:
         self._query = query
+        self._model = model
+        self._aimed: NDArray[np.float32] | None = None
+        self._level = 0.0
+        if query.vector is not None:
+            self._aimed, self._level = model.calibration.aim(query.vector)
         self._dimensions = dimensions
         self._terms = query.terms
         self._names = np.array(query.names, np.int64)
@@ -40,14 +45,14 @@ class ScopeScan:
             hit = self._terms[column] == terms.hashes
             counts[terms.rows[hit], column[hit]] = terms.counts[hit]
         vectors, missing = decode_vectors(batch.vectors, self._dimensions)
-        query = self._query.vector
-        cosine = vectors @ query if query is not None else np.zeros(len(vectors), np.float32)
+        aimed = self._aimed
+        products = vectors @ aimed if aimed is not None else np.zeros(len(vectors), np.float32)
         self._chunks.append(
             (
                 np.array(batch.entries, np.int64),
                 counts,
                 terms.lengths,
-                cosine,
+                products,
                 missing,
                 np.array(batch.conversations, np.int64),
                 np.array(batch.sequences, np.int64),
@@ -60,18 +65,18 @@ class ScopeScan:
     def rank(
         self,
         *,
-        model: RankingModel,
         limit: int,
         threshold: float,
         now: float,
         allowed: NDArray[np.int64] | None = None,
+        explain: bool = True,
     ) -> Ranked:
-        """Rank what was fed; the same arguments and the same result as `ScopeIndex.rank`."""
+        """Rank what was fed, with the same result as `ScopeIndex.rank`."""
         if not self._chunks:
             none = np.zeros(0, np.float32)
-            return Ranked(entries=np.zeros(0, np.int64), evidence=none, scores=none, signals=[], total=0)
+            return Ranked(entries=np.zeros(0, np.int64), evidence=none, scores=none, signals=[], total=0, full=1.0)
         columns = [np.concatenate(parts) for parts in zip(*self._chunks, strict=True)]
-        entries, counts, lengths, cosine, missing, keys, sequences, by_author, said_at, expires = columns
+        entries, counts, lengths, products, missing, keys, sequences, by_author, said_at, expires = columns
         _, inverse = np.unique(np.append(keys, 0), return_inverse=True)
         numbers = inverse[:-1]
         lexical, conversation_lexical = self._lexical(counts, lengths, numbers)
@@ -84,7 +89,8 @@ class ScopeScan:
             entries=entries,
             lengths=lengths.astype(np.float32),
             lexical=lexical,
-            cosine=cosine if self._query.vector is not None else None,
+            products=None if self._aimed is None else products,
+            level=self._level,
             missing_vector=missing if missing.any() else None,
             conversations=numbers,
             conversation_lexical=conversation_lexical,
@@ -94,7 +100,7 @@ class ScopeScan:
             dated=said_within(said_at, self._query.dates, now),
             visible=visible,
         )
-        return rank_evidence(evidence, model=model, limit=limit, threshold=threshold)
+        return rank_evidence(evidence, model=self._model, limit=limit, threshold=threshold, explain=explain)
 
     def _lexical(
         self, counts: NDArray[np.uint8], lengths: NDArray[np.int64], numbers: NDArray[np.intp]

@@ -19,6 +19,7 @@ _USUAL_LENGTH = 20.0
 _USUAL_WEIGHT = 50.0
 _CONVERSATION_LENGTH_SHARE = 0.75
 _SHORT_QUERY = 6
+_BEND = 1.25  # its square is exact, so that nothing stays nothing
 
 
 def typical_length(words: int, entries: int) -> float:
@@ -85,17 +86,20 @@ class ScopeIndex:
         threshold: float,
         now: float,
         allowed: NDArray[np.int64] | None = None,
+        explain: bool = True,
     ) -> Ranked:
         """Rank every living entry that has not expired at `now` and, where given, is one of `allowed`."""
         rows = self._rows
         size = rows.size
         lexical, conversation_lexical = self._lexical(query)
+        aimed, level = (None, 0.0) if query.vector is None else model.calibration.aim(query.vector)
         evidence = Evidence(
             count=len(rows),
             entries=rows.entries[:size],
             lengths=rows.lengths[:size],
             lexical=lexical,
-            cosine=rows.vectors.dot(query.vector) if query.vector is not None else None,
+            products=None if aimed is None else rows.vectors.dot(aimed),
+            level=level,
             missing_vector=rows.missing_vector[:size] if rows.any_missing_vector else None,
             conversations=rows.conversations[:size],
             conversation_lexical=conversation_lexical,
@@ -105,7 +109,7 @@ class ScopeIndex:
             dated=said_within(rows.said_at[:size], query.dates, now),
             visible=self._visible(now, allowed),
         )
-        return rank_evidence(evidence, model=model, limit=limit, threshold=threshold)
+        return rank_evidence(evidence, model=model, limit=limit, threshold=threshold, explain=explain)
 
     def _visible(self, now: float, allowed: NDArray[np.int64] | None) -> NDArray[np.bool_] | None:
         rows = self._rows
@@ -148,12 +152,19 @@ def share_of_best(scores: NDArray[np.float64], weights: NDArray[np.float32]) -> 
     """Divide sums of weighted impacts by what a text with every term would have, unknown terms included.
 
     Of a long query nobody expects to find every word, so beyond six terms the demand grows with the square root of
-    their number. Texts that repeat words could have more than is asked for; it counts as everything.
+    their number. Texts that repeat words could have more than is asked for; it counts as everything. A small share is
+    often an accident (one everyday word of the question) and counts a little less than itself.
     """
     best = math.fsum(weights.tolist()) * min(1.0, math.sqrt(_SHORT_QUERY / max(len(weights), 1)))
     shares = np.empty(len(scores), np.float32)
     np.multiply(scores, 1 / best if best > 0 else 0.0, out=shares, casting="same_kind")
-    return np.minimum(shares, 1, out=shares)
+    np.minimum(shares, 1, out=shares)
+    # ((s + b)² - b²) / (1 + 2b) leaves 0 and 1 where they are; in place, a large scope needs no second array.
+    shares += np.float32(_BEND)
+    np.square(shares, out=shares)
+    shares -= np.float32(_BEND**2)
+    shares *= np.float32(1 / (1 + 2 * _BEND))
+    return shares
 
 
 def conversation_scores(
@@ -161,10 +172,12 @@ def conversation_scores(
 ) -> NDArray[np.float32]:
     """Score whole conversations: `spoken[t, c]` counts term t in conversation c, which has `words[c]` words.
 
-    Number 0 is no conversation and scores nothing.
+    Only differences count, from the least fitting conversation up: when there is one conversation, everything was
+    said in it, and that says nothing about any entry. Number 0 is no conversation and scores nothing.
     """
-    living = int(np.count_nonzero(words[1:]))
-    pivot = float(words[1:].sum()) / max(living, 1)
+    living = words > 0
+    living[0] = False
+    pivot = float(words[living].mean()) if living.any() else 0.0
     if not pivot or not len(weights):
         return np.zeros(len(words), np.float32)
     counts = np.minimum(spoken, 255).astype(np.uint8)
@@ -172,5 +185,7 @@ def conversation_scores(
     impacts *= weights[:, np.newaxis]
     # Row after row, so that the sum of a conversation does not depend on how many others there are.
     scores = share_of_best(np.add.reduce(impacts, axis=0, dtype=np.float64), weights)
+    scores -= scores[living].min()
+    np.maximum(scores, 0, out=scores)
     scores[0] = 0
     return scores

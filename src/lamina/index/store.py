@@ -101,6 +101,7 @@ _PUT_ENTRY = Prepared(sa.insert(index_entry))
 _PUT_VECTOR = Prepared(sa.insert(index_vector))
 _DROP_ENTRY = Prepared(
     sa.delete(index_entry).where(
+        index_entry.c.tenant == sa.bindparam("tenant"),
         index_entry.c.scope_id == sa.bindparam("scope_id"),
         index_entry.c.version == sa.bindparam("indexed"),
         index_entry.c.entry == sa.bindparam("entry"),
@@ -108,12 +109,15 @@ _DROP_ENTRY = Prepared(
 )
 _DROP_VECTORS = Prepared(
     sa.delete(index_vector).where(
-        index_vector.c.scope_id == sa.bindparam("scope_id"), index_vector.c.entry == sa.bindparam("entry")
+        index_vector.c.tenant == sa.bindparam("tenant"),
+        index_vector.c.scope_id == sa.bindparam("scope_id"),
+        index_vector.c.entry == sa.bindparam("entry"),
     )
 )
 _RESCHEDULE = Prepared(
     sa.update(index_entry)
     .where(
+        index_entry.c.tenant == sa.bindparam("of_tenant"),
         index_entry.c.scope_id == sa.bindparam("scope_id"),
         index_entry.c.version == sa.bindparam("indexed"),
         index_entry.c.entry == sa.bindparam("entry"),
@@ -178,23 +182,26 @@ def put(
     link.run_many(_PUT_VECTOR, vectors)
 
 
-def bury(link: Link, *, scope_id: int, rows: Sequence[tuple[int, int]]) -> None:
+def bury(link: Link, *, tenant: str, scope_id: int, rows: Sequence[tuple[int, int]]) -> None:
     """Remove the index rows and the vectors, of every model, of (entry, indexed version) pairs."""
-    link.run_many(_DROP_ENTRY, [{"scope_id": scope_id, "indexed": indexed, "entry": entry} for entry, indexed in rows])
-    link.run_many(_DROP_VECTORS, [{"scope_id": scope_id, "entry": entry} for entry, _ in rows])
+    place = {"tenant": tenant, "scope_id": scope_id}
+    link.run_many(_DROP_ENTRY, [{**place, "indexed": indexed, "entry": entry} for entry, indexed in rows])
+    link.run_many(_DROP_VECTORS, [{**place, "entry": entry} for entry, _ in rows])
 
 
 def forget(link: Link, *, tenant: str, scope_id: int, version: int, rows: Sequence[tuple[int, int]]) -> None:
     """`bury` for good: a tombstone tells other processes' indexes to let the entries go."""
-    bury(link, scope_id=scope_id, rows=rows)
+    bury(link, tenant=tenant, scope_id=scope_id, rows=rows)
     place = {"tenant": tenant, "scope_id": scope_id, "version": version, **_TOMBSTONE}
     link.run_many(_PUT_ENTRY, [{**place, "entry": entry} for entry, _ in rows])
 
 
-def reschedule(link: Link, *, scope_id: int, entry: int, indexed: int, version: int, expires_at: float | None) -> None:
+def reschedule(
+    link: Link, *, tenant: str, scope_id: int, entry: int, indexed: int, version: int, expires_at: float | None
+) -> None:
     """Change only when an entry expires; its terms and vector stay."""
-    params = {"scope_id": scope_id, "indexed": indexed, "entry": entry, "new": version, "moment": expires_at}
-    link.run(_RESCHEDULE, params)
+    place = {"of_tenant": tenant, "scope_id": scope_id, "indexed": indexed, "entry": entry}
+    link.run(_RESCHEDULE, {**place, "new": version, "moment": expires_at})
 
 
 def drop_tombstones(link: Link, *, tenant: str) -> int:

@@ -138,7 +138,12 @@ def unpack_many(blobs: Sequence[bytes]) -> TermBatch:
 
 def name_key(name: str) -> int:
     """Hash the name of a conversation or author to 63 bits, never 0; case, accents and spacing do not count."""
-    digest = blake2b(" ".join(fold(name).split()).encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return folded_name_key(" ".join(fold(name).split()))
+
+
+def folded_name_key(name: str) -> int:
+    """Hash a name that is folded already, its words parted by single spaces."""
+    digest = blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "little") >> 1 or 1
 
 

@@ -14,14 +14,12 @@ def decode_vectors(blobs: Sequence[bytes | None], dimensions: int) -> tuple[NDAr
     Raises ValueError when a blob has other than `dimensions` numbers.
     """
     size = 2 * dimensions
-    missing = np.fromiter((blob is None for blob in blobs), np.bool_, len(blobs))
-    if any(len(blob) != size for blob in blobs if blob is not None):
-        raise ValueError(f"a stored vector does not have {dimensions} dimensions")
     empty = bytes(size)
-    joined = b"".join([empty if blob is None else blob for blob in blobs])
-    vectors = np.frombuffer(joined, "<f2").reshape(len(blobs), dimensions).astype(np.float32)
-    missing |= ~vectors.any(axis=1)
-    return vectors, missing
+    filled = [empty if blob is None else blob for blob in blobs]
+    if any(length != size for length in set(map(len, filled))):
+        raise ValueError(f"a stored vector does not have {dimensions} dimensions")
+    vectors = np.frombuffer(b"".join(filled), "<f2").reshape(len(blobs), dimensions).astype(np.float32)
+    return vectors, np.logical_not(vectors.any(axis=1))
 
 
 class VectorBlocks:

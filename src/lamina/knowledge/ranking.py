@@ -34,7 +34,9 @@ class Lift:
     recency: Floats
 
 
-def lifted(evidence: Floats, *, relevance: Floats, age_micros: NDArray[np.int64], settings: KnowledgeSettings) -> Lift:
+def lifted(
+    evidence: Floats, *, full: float, relevance: Floats, age_micros: NDArray[np.int64], settings: KnowledgeSettings
+) -> Lift:
     """Results in text order, with their relevance scores and ages, as use and age have it.
 
     The score of the text alone, `use` and `recency` add up to the score. Equal results stay in text order.
@@ -45,5 +47,5 @@ def lifted(evidence: Floats, *, relevance: Floats, age_micros: NDArray[np.int64]
     np.maximum(used, 0, out=used)
     half_lives = np.maximum(age_micros, 0) / (_DAY_MICROS * settings.recency_half_life_days)
     aged = used * (1 + np.float32(settings.recency_weight) * np.exp2(-half_lives).astype(np.float32))
-    by_text, by_use, scores = relevance_of(evidence), relevance_of(used), relevance_of(aged)
+    by_text, by_use, scores = (relevance_of(each, full) for each in (evidence, used, aged))
     return Lift(order=np.argsort(-aged, kind="stable"), scores=scores, use=by_use - by_text, recency=scores - by_use)

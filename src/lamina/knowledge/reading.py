@@ -117,6 +117,7 @@ def search_entries(
     rows = [read[entry] for entry in ranked.entries[places].tolist()]
     lift = lifted(
         ranked.evidence[places],
+        full=ranked.full,
         relevance=np.array([row[9] for row in rows], np.float32),
         age_micros=to_micros(now) - np.array([row[12] for row in rows], np.int64),
         settings=settings,

@@ -194,7 +194,7 @@ def _upsert(
     stored = replace(new, created_at=old.created_at, updated_at=max(new.updated_at, old.updated_at))
     if old.summary != stored.summary:
         place = touch(link, reference_scope(tenant), added=0)
-        bury(link, scope_id=place.scope_id, rows=[(row, indexed)])
+        bury(link, tenant=tenant, scope_id=place.scope_id, rows=[(row, indexed)])
         put_terms(link, place, tenant=tenant, rows=[(row, terms)], model_id=model_id)
         indexed = place.version
     link.run(_UPDATE, {**reference_values(tenant, stored), "indexed": indexed, "at_row": row, "of_tenant": tenant})

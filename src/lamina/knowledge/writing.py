@@ -89,7 +89,7 @@ def save_entry(link: Link, request: SaveRequest) -> Saved:
         updated_at=max(request.now, old.updated_at),  # a clock that goes back never makes a version look older
     )
     place = touch(link, knowledge_scope(request.tenant), added=0)
-    bury(link, scope_id=place.scope_id, rows=[(found[0], found[1])])
+    bury(link, tenant=request.tenant, scope_id=place.scope_id, rows=[(found[0], found[1])])
     _index(link, place, found[0], request)
     _update(link, found[0], place.version, request.tenant, new)
     _keep_version(link, request.tenant, found[0], new)

@@ -200,7 +200,7 @@ def change(link: Link, tenant: str, id: str, draft: Draft) -> Saved | None:
 def _store(link: Link, tenant: str, row: int, indexed: int, old: Learning, new: Learning) -> None:
     if text_of(new) != text_of(old):
         place = touch(link, learning_scope(tenant), added=0)
-        bury(link, scope_id=place.scope_id, rows=[(row, indexed)])
+        bury(link, tenant=tenant, scope_id=place.scope_id, rows=[(row, indexed)])
         put_terms(link, place, tenant=tenant, rows=[(row, _indexable(new))])
         indexed = place.version
     link.run(_UPDATE, {**learning_values(tenant, new), "indexed": indexed, "at_row": row, "of_tenant": tenant})

@@ -13,7 +13,7 @@ from lamina.kernel.clock import Clock
 from lamina.memory.access import walk_up
 from lamina.memory.tables import hierarchy
 from lamina.memory.types import IdentifierArguments, Identifiers
-from lamina.memory.validate import check_identifiers
+from lamina.memory.validate import check_identifier, check_identifiers
 
 Kind = Literal["project", "team", "org"]
 _LEVELS: tuple[tuple[Kind, str, str], ...] = (
@@ -37,17 +37,21 @@ class Hierarchy:
     A walk is remembered for `fresh_s` seconds; changes of this process count at once, other processes' after that.
     """
 
-    def __init__(self, database: Database, clock: Clock, *, fresh_s: float = 1.0) -> None:
+    def __init__(self, database: Database, clock: Clock, *, tenant: str = "default", fresh_s: float = 1.0) -> None:
+        """`tenant` is meant where a call names none."""
         self._database = database
         self._clock = clock
+        self._tenant = tenant
         self._fresh_s = fresh_s
         self._walks: dict[tuple[str, Identifiers], tuple[float, Identifiers]] = {}
+        self._changes = 0
 
-    async def set(self, /, *, tenant: str, **identifiers: Unpack[IdentifierArguments]) -> None:
+    async def set(self, /, *, tenant: str | None = None, **identifiers: Unpack[IdentifierArguments]) -> None:
         """Store who belongs to whom: `set(project_id="web", team_id="ui", org_id="labs")` links each to the next.
 
         Raises InvalidInputError when no two neighbouring levels are given.
         """
+        tenant = self._checked(tenant)
         given = check_identifiers(**identifiers)
         links = [
             {"tenant": tenant, "kind": kind, "id": getattr(given, child), "parent_id": getattr(given, parent)}
@@ -59,10 +63,12 @@ class Hierarchy:
                 "Give two neighbouring levels, such as project_id and team_id.", operation="hierarchy.set"
             )
         await self._database.write(lambda link: _save(link, links))
-        self._walks.clear()
+        self._forget_walks()
 
-    async def remove(self, *, tenant: str, kind: Kind, id: str) -> bool:
+    async def remove(self, *, kind: Kind, id: str, tenant: str | None = None) -> bool:
         """Forget whom a project, team or org belongs to; whether there was something to forget."""
+        tenant = self._checked(tenant)
+        check_identifier("id", id)
 
         def forget(link: Link) -> bool:
             gone = link.execute(
@@ -71,11 +77,12 @@ class Hierarchy:
             return gone.rowcount > 0
 
         removed = await self._database.write(forget)
-        self._walks.clear()
+        self._forget_walks()
         return removed
 
-    async def all(self, *, tenant: str) -> list[Mapping[str, str]]:
+    async def all(self, *, tenant: str | None = None) -> list[Mapping[str, str]]:
         """Every stored link of a tenant, by level and id."""
+        tenant = self._checked(tenant)
 
         def read(link: Link) -> list[Mapping[str, str]]:
             rows = link.execute(
@@ -103,11 +110,21 @@ class Hierarchy:
 
             return walk_up(identifiers, parent)
 
+        changes = self._changes
         walked = await self._database.read(walk)
+        if changes != self._changes:  # it may have walked past links that are stored by now
+            return walked
         if len(self._walks) >= _REMEMBERED:
             self._walks.clear()
         self._walks[tenant, identifiers] = (now, walked)
         return walked
+
+    def _checked(self, tenant: str | None) -> str:
+        return self._tenant if tenant is None else check_identifier("tenant", tenant)
+
+    def _forget_walks(self) -> None:
+        self._changes += 1
+        self._walks.clear()
 
 
 def _save(link: Link, links: list[dict[str, str]]) -> None:

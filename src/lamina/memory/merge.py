@@ -24,7 +24,10 @@ class Merged:
 
 
 def merge(results: Mapping[MemoryLayer, ScopeResults], *, limit: int, similarity: float = 0.95) -> Merged:
-    """The best `limit` hits by precedence, then score, then newest; of two that say the same the first is kept."""
+    """The best `limit` hits by precedence, then score; of two that say the same the first is kept.
+
+    Equal scores stay in the order their layer gave them: a relevance of 1 has no room above it, a ranking has.
+    """
     found = sorted((item for result in results.values() for item in result.found), key=_order)
     kept, duplicates = _distinct(found, similarity)
     hits = (SearchHit(memory=item.entry, score=item.score, explain=item.signals) for item in kept[:limit])
@@ -35,17 +38,19 @@ def merge(results: Mapping[MemoryLayer, ScopeResults], *, limit: int, similarity
     )
 
 
-def _order(item: Found) -> tuple[int, float, float, str]:
-    entry = item.entry
-    return (entry.layer.precedence, -item.score, -entry.created_at.timestamp(), entry.id)
+def _order(item: Found) -> tuple[int, float]:
+    return (item.entry.layer.precedence, -item.score)
 
 
 def _distinct(found: list[Found], similarity: float) -> tuple[list[Found], list[Duplicate]]:
     """Keep the first of those that say the same. Only pairs with close or missing vectors have their texts read."""
     cosine = cosines([item.vector for item in found])
+    apart = cosine < similarity
+    if np.count_nonzero(apart) >= len(found) * (len(found) - 1):
+        return found, []  # every pair is apart: only the diagonal is left
     statements = [Statement(item.entry.content) for item in found]
     near: dict[int, list[int]] = {}
-    for here, there in np.argwhere(np.tril(~(cosine < similarity), -1)).tolist():
+    for here, there in np.argwhere(np.tril(~apart, -1)).tolist():
         near.setdefault(here, []).append(there)
     kept: list[int] = []
     left_out: set[int] = set()

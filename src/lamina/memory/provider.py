@@ -97,7 +97,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScopeResults:
-    """The best entries of a scope, and how many passed the threshold before the limit."""
+    """The best entries of a scope, best first, and how many passed the threshold before the limit."""
 
     found: tuple[Found, ...]
     total: int

@@ -1,7 +1,6 @@
 """Reads of stored memories, each on one view of the store."""
 
-from collections.abc import Collection
-from dataclasses import asdict
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -13,7 +12,7 @@ from lamina.database.link import Link, Prepared, any_of, number_list, unindexed
 from lamina.database.schema import to_micros
 from lamina.index.engine import SearchEngine
 from lamina.index.query import prepare_query
-from lamina.index.store import unpack_vector
+from lamina.index.store import ScopeKey, unpack_vector
 from lamina.index.tables import index_vector, scope
 from lamina.memory.cursor import decode_cursor, encode_cursor, listing_fingerprint
 from lamina.memory.filter import Filter
@@ -46,7 +45,8 @@ _REVISIONS = Prepared(
 
 
 def _by_rows(dialect: Any) -> Prepared:
-    vectors = sa.and_(
+    # Not a join: without statistics PostgreSQL would read all vectors of the scope for every row.
+    vector = sa.select(index_vector.c.vector).where(
         index_vector.c.model_id == sa.bindparam("model_id"),
         index_vector.c.scope_id == memory.c.scope_id,
         index_vector.c.entry == memory.c.row,
@@ -58,10 +58,9 @@ def _by_rows(dialect: Any) -> Prepared:
         scope.c.key == sa.bindparam("key"),
     )
     return Prepared(
-        sa.select(*ENTRY_COLUMNS, index_vector.c.vector)
-        .select_from(memory.outerjoin(index_vector, vectors))
-        .where(
+        sa.select(*ENTRY_COLUMNS, vector.scalar_subquery()).where(
             any_of(memory.c.row, "rows", dialect),
+            unindexed(memory.c.tenant, dialect) == sa.bindparam("tenant"),
             unindexed(memory.c.scope_id, dialect) == place.scalar_subquery(),
         )
     )
@@ -91,11 +90,12 @@ def get_memory(link: Link, request: GetRequest) -> tuple[int, MemoryEntry] | Non
 
 def get_history(link: Link, request: GetRequest) -> tuple[Revision, ...]:
     """Every state of an entry, oldest first."""
-    found = get_memory(link, request)
-    if found is None:
-        return ()
-    row, entry = found
-    past = link.run(_REVISIONS, {"row": row, "tenant": request.tenant}).fetchall()
+    with link.snapshot():  # a change between the two reads would show a state twice
+        found = get_memory(link, request)
+        if found is None:
+            return ()
+        row, entry = found
+        past = link.run(_REVISIONS, {"row": row, "tenant": request.tenant}).fetchall()
     return (*map(revision_from_row, past), present_state(entry))
 
 
@@ -109,7 +109,8 @@ def search_scope(link: Link, engine: SearchEngine, model_id: int, request: Searc
         limit=request.limit,
         threshold=request.threshold,
         now=request.now.timestamp(),
-        allowed=None if request.filter == _EVERYTHING else _filtered(request.filter),
+        allowed=None if request.filter == _EVERYTHING else _filtered(key.tenant, request.filter),
+        explain=request.explain,
     )
     if ranked is None or not len(ranked.entries):
         return ScopeResults(found=(), total=0 if ranked is None else ranked.total)
@@ -117,14 +118,15 @@ def search_scope(link: Link, engine: SearchEngine, model_id: int, request: Searc
     place = {"tenant": key.tenant, "kind": key.kind, "key": key.key}
     params = {"rows": number_list(rows, link.name), "model_id": model_id, **place}
     read = {row[0]: row for row in link.run(_BY_ROWS[link.name], params).fetchall()}
+    signals = [signal.parts() for signal in ranked.signals] if request.explain else [None] * len(rows)
     found = [
         Found(
             entry=entry_from_row(read[row]),
             score=score,
             vector=unpack_vector(read[row][-1]),
-            signals=asdict(signal) if request.explain else None,
+            signals=parts,
         )
-        for row, score, signal in zip(rows, ranked.scores.tolist(), ranked.signals, strict=True)
+        for row, score, parts in zip(rows, ranked.scores.tolist(), signals, strict=True)
         if row in read  # on PostgreSQL an entry can go between ranking and reading
     ]
     return ScopeResults(found=tuple(found), total=ranked.total)
@@ -133,9 +135,11 @@ def search_scope(link: Link, engine: SearchEngine, model_id: int, request: Searc
 _EVERYTHING = Filter()
 
 
-def _filtered(filter: Filter) -> Any:
+def _filtered(tenant: str, filter: Filter) -> Any:
     def rows(link: Link, scope_id: int) -> NDArray[np.int64]:
-        statement = sa.select(memory.c.row).where(memory.c.scope_id == scope_id)
+        statement = sa.select(memory.c.row).where(
+            memory.c.scope_id == scope_id, unindexed(memory.c.tenant, link.name) == tenant
+        )
         clause = filter_clause(filter, tags=memory.c.tags, metadata=memory.c.metadata, dialect=link.name)
         if clause is not None:
             statement = statement.where(clause)
@@ -149,13 +153,24 @@ def list_memories(link: Link, request: ListRequest) -> Page:
     key = scope_key(request.scope)
     listing = listing_fingerprint(request.scope, request.filter)
     before = None if request.cursor is None else decode_cursor(request.cursor, listing, operation="list")
+    with link.snapshot():  # the total is that of the page
+        total, rows = _page(link, key, before, request)
+    more = len(rows) > request.limit
+    shown = rows[: request.limit]
+    cursor = encode_cursor(shown[-1][0], listing) if more else None
+    return Page(memories=tuple(map(entry_from_row, shown)), next_cursor=cursor, total_count=total)
+
+
+def _page(link: Link, key: ScopeKey, before: int | None, request: ListRequest) -> tuple[int, Sequence[Any]]:
+    """How many entries there are, and the rows of a page with one more, if there is one."""
     scope_id = link.execute(
         sa.select(scope.c.id).where(scope.c.tenant == key.tenant, scope.c.kind == key.kind, scope.c.key == key.key)
     ).scalar_one_or_none()
     if scope_id is None:
-        return Page(memories=(), next_cursor=None, total_count=0)
+        return 0, ()
     conditions = [
         memory.c.scope_id == scope_id,
+        unindexed(memory.c.tenant, link.name) == key.tenant,
         _live(request.now),
     ]
     clause = filter_clause(request.filter, tags=memory.c.tags, metadata=memory.c.metadata, dialect=link.name)
@@ -165,11 +180,7 @@ def list_memories(link: Link, request: ListRequest) -> Page:
     if before is not None:
         conditions.append(memory.c.row < before)
     statement = sa.select(*ENTRY_COLUMNS).where(*conditions).order_by(memory.c.row.desc())
-    rows = link.execute(statement.limit(request.limit + 1)).all()
-    more = len(rows) > request.limit
-    shown = rows[: request.limit]
-    cursor = encode_cursor(shown[-1][0], listing) if more else None
-    return Page(memories=tuple(map(entry_from_row, shown)), next_cursor=cursor, total_count=total)
+    return total, link.execute(statement.limit(request.limit + 1)).all()
 
 
 def _live(now: datetime) -> sa.ColumnElement[bool]:

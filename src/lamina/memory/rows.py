@@ -1,6 +1,7 @@
 """Between a memory and its row."""
 
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, cast
 
 import sqlalchemy as sa
@@ -37,6 +38,7 @@ REVISION_COLUMNS: tuple[sa.Column[Any], ...] = (
 )
 
 
+@lru_cache(maxsize=4096)
 def scope_key(scope: Scope) -> ScopeKey:
     """The index's name for a scope: injective, whatever characters the identifiers hold."""
     return ScopeKey(
@@ -85,10 +87,10 @@ def entry_from_row(row: Any) -> MemoryEntry:
         id=row[1],
         content=row[2],
         layer=MemoryLayer(row[3]),
-        identifiers=Identifiers(**cast(dict[str, str], load_json(row[4]))),
-        metadata=cast(Metadata, load_json(row[5])),
-        tags=tuple(cast(list[str], load_json(row[6]))),
-        source=_load_source(load_json(row[7])),
+        identifiers=_load_identifiers(row[4]) if isinstance(row[4], str) else Identifiers(**row[4]),
+        metadata={} if row[5] == "{}" else cast(Metadata, load_json(row[5])),
+        tags=() if row[6] == "[]" else tuple(cast(list[str], load_json(row[6]))),
+        source=None if row[7] is None else _load_source(load_json(row[7])),
         created_at=from_micros(row[8]),
         updated_at=from_micros(row[9]),
         expires_at=_moment(row[10]),
@@ -132,10 +134,14 @@ def _dump_source(source: Source) -> dict[str, object]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _load_source(value: object) -> Source | None:
-    if value is None:
-        return None
-    fields = dict(cast(dict[str, Any], value))
+@lru_cache(maxsize=4096)
+def _load_identifiers(text: str) -> Identifiers:
+    """The same object for the same text: entries of a scope share theirs."""
+    return Identifiers(**cast(dict[str, str], load_json(text)))
+
+
+def _load_source(value: object) -> Source:
+    fields = cast(dict[str, Any], value)
     return Source(**{**fields, "said_at": _moment(fields.get("said_at"))})
 
 

@@ -243,6 +243,10 @@ class MemoryService:
                 clear_expiry=expires_at is None,
             )
             changed = None if current is None else await self.provider.update(request)
+            if changed is not None and content is not None and changed.content != content:
+                # What was unchanged when we looked has been changed by somebody since.
+                (embedding,) = await self._embed([content])
+                changed = await self.provider.update(replace(request, content=content, embedding=embedding))
             if changed is None:
                 raise MemoryNotFoundError(details={"id": id})
         self._announce(changed, created=False)
@@ -329,7 +333,8 @@ class MemoryService:
 
     def _caller(self, identifiers: Mapping[str, Any]) -> Identifiers:
         given = check_identifiers(**identifiers)
-        return Identifiers(**{**self.identifiers.to_dict(), **given.to_dict()})
+        mine = self.identifiers.to_dict()
+        return Identifiers(**{**mine, **given.to_dict()}) if mine else given
 
     async def _completed(self, identifiers: Mapping[str, Any]) -> Identifiers:
         return await self.hierarchy.complete(self.tenant, self._caller(identifiers))

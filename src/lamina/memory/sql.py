@@ -74,18 +74,21 @@ class SqlMemoryProvider(MemoryProvider):
         self._settings = settings
         self._clock = clock
         self._model: StoredModel | None = None
+        self._capabilities: Capabilities | None = None
 
     @property
     def capabilities(self) -> Capabilities:
-        return Capabilities(
-            vector_search=True,
-            metadata_filtering=True,
-            bulk_operations=True,
-            embedding_dimensions=self._embedder.dimensions,
-            distance_metrics=("cosine",),
-            max_content_length=self._settings.max_content_length,
-            max_metadata_size=self._settings.max_metadata_size,
-        )
+        if self._capabilities is None:  # built once: every add asks for the limits in it
+            self._capabilities = Capabilities(
+                vector_search=True,
+                metadata_filtering=True,
+                bulk_operations=True,
+                embedding_dimensions=self._embedder.dimensions,
+                distance_metrics=("cosine",),
+                max_content_length=self._settings.max_content_length,
+                max_metadata_size=self._settings.max_metadata_size,
+            )
+        return self._capabilities
 
     @property
     def model(self) -> StoredModel:
@@ -99,8 +102,10 @@ class SqlMemoryProvider(MemoryProvider):
         self._engine.use(self._model, RankingModel(calibration=calibration))
 
     async def shutdown(self) -> None:
-        await self._database.close()
-        await self._embedder.aclose()
+        try:
+            await self._database.close()
+        finally:
+            await self._embedder.aclose()
 
     async def health_check(self) -> Health:
         started = self._clock.monotonic()

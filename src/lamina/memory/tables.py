@@ -30,6 +30,7 @@ memory = sa.Table(
         sqlite_where=sa.text("expires_at IS NOT NULL"),
         postgresql_where=sa.text("expires_at IS NOT NULL"),
     ),
+    sqlite_autoincrement=True,  # a row number is never used again: an index may still know the old entry
 )
 
 memory_revision = sa.Table(

@@ -73,8 +73,7 @@ class Identifiers:
 
     def to_dict(self) -> dict[str, str]:
         """The identifiers that are set."""
-        values = ((name, getattr(self, name)) for name in IDENTIFIER_NAMES)
-        return {name: value for name, value in values if value is not None}
+        return {name: value for name in IDENTIFIER_NAMES if (value := getattr(self, name)) is not None}
 
     def for_layer(self, layer: MemoryLayer, *, operation: str | None = None) -> "Identifiers":
         """Only those that address `layer`; raises MissingIdentifierError that names what is missing."""

@@ -53,7 +53,8 @@ _INSERT = {
     name: Prepared(insert(memory).on_conflict_do_nothing(index_elements=[memory.c.tenant, memory.c.id]))
     for name, insert in (("sqlite", sqlite.insert), ("postgresql", postgresql.insert))
 }
-_LAST_ROW = Prepared(sa.select(sa.func.coalesce(sa.func.max(memory.c.row), sa.literal_column("0"))))
+# What SQLite's AUTOINCREMENT keeps: the highest number there ever was.
+_LAST_ROW = Prepared(sa.text("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'memory'"))
 _NEXT_ROWS = Prepared(
     sa.select(sa.func.nextval(sa.literal_column("'memory_row_seq'"))).select_from(
         sa.func.generate_series(sa.literal_column("1"), sa.bindparam("count", type_=sa.Integer))
@@ -143,7 +144,7 @@ def apply_update(link: Link, model: StoredModel, stored: StoredMemory, request: 
     indexed = stored.indexed
     if new.content != old.content and request.embedding is not None:
         place = touch(link, stored.key, added=0)
-        bury(link, scope_id=place.scope_id, rows=[(stored.row, stored.indexed)])
+        bury(link, tenant=stored.key.tenant, scope_id=place.scope_id, rows=[(stored.row, stored.indexed)])
         row = (stored.row, indexable_entry(new, request.embedding))
         put(link, place, tenant=stored.key.tenant, model=model.name, model_id=model.id, rows=[row])
         indexed = place.version
@@ -152,6 +153,7 @@ def apply_update(link: Link, model: StoredModel, stored: StoredMemory, request: 
         moment = None if new.expires_at is None else new.expires_at.timestamp()
         reschedule(
             link,
+            tenant=stored.key.tenant,
             scope_id=place.scope_id,
             entry=stored.row,
             indexed=stored.indexed,

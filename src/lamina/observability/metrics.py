@@ -17,6 +17,7 @@ from opentelemetry.sdk.resources import Resource
 
 from lamina.errors import LaminaError
 from lamina.kernel.clock import Clock, SystemClock
+from lamina.observability.tally import Tally, tally
 
 Attributes = dict[str, str]
 
@@ -40,7 +41,8 @@ class Metrics:
         self._own_provider: SdkMeterProvider | None = None
         self._clock: Clock = clock or SystemClock()
         self._known: dict[tuple[str, ...], Attributes] = {}
-        self._meter = (meter_provider or NoOpMeterProvider()).get_meter("lamina")
+        self._provider = meter_provider or NoOpMeterProvider()
+        self._meter = self._provider.get_meter("lamina")
         self._create_memory_instruments()
         self._create_ground_instruments()
 
@@ -59,9 +61,12 @@ class Metrics:
         metrics._own_provider = provider
         return metrics
 
+    def _counter(self, name: str, unit: str, description: str) -> Tally:
+        return tally(self._provider, name, unit, description)
+
     def _create_memory_instruments(self) -> None:
         meter = self._meter
-        self._operations = meter.create_counter(
+        self._operations = self._counter(
             "memory.operations.total", "{operation}", "Operations by kind and outcome (ok, error, cancelled)"
         )
         self._latency = meter.create_histogram(
@@ -70,9 +75,7 @@ class Metrics:
             "Duration of operations in milliseconds",
             explicit_bucket_boundaries_advisory=_LATENCY_MS,
         )
-        self._errors = meter.create_counter(
-            "memory.operations.errors", "{error}", "Failures by operation and error code"
-        )
+        self._errors = self._counter("memory.operations.errors", "{error}", "Failures by operation and error code")
         self._results = meter.create_histogram(
             "memory.search.results",
             "{result}",
@@ -82,15 +85,15 @@ class Metrics:
 
     def _create_ground_instruments(self) -> None:
         meter = self._meter
-        self._requests = meter.create_counter("embedding.requests", "{request}", "Calls of the embedder")
-        self._texts = meter.create_counter("embedding.texts", "{text}", "Texts sent to the embedder")
-        self._hits = meter.create_counter("embedding.cache.hits", "{text}", "Texts whose vector was cached")
-        self._misses = meter.create_counter("embedding.cache.misses", "{text}", "Texts whose vector was not")
-        self._retries = meter.create_counter("retry.attempts", "{retry}", "Retries by operation and error code")
-        self._dropped = meter.create_counter("background.dropped", "{item}", "Items a full queue refused")
-        self._cuts = meter.create_counter("context.items.cut", "{item}", "Items found for a prompt and left out")
-        self._loads = meter.create_counter("index.loads", "{index}", "Scope indexes read from the store")
-        self._evictions = meter.create_counter("index.evictions", "{index}", "Scope indexes given up for room")
+        self._requests = self._counter("embedding.requests", "{request}", "Calls of the embedder")
+        self._texts = self._counter("embedding.texts", "{text}", "Texts sent to the embedder")
+        self._hits = self._counter("embedding.cache.hits", "{text}", "Texts whose vector was cached")
+        self._misses = self._counter("embedding.cache.misses", "{text}", "Texts whose vector was not")
+        self._retries = self._counter("retry.attempts", "{retry}", "Retries by operation and error code")
+        self._dropped = self._counter("background.dropped", "{item}", "Items a full queue refused")
+        self._cuts = self._counter("context.items.cut", "{item}", "Items found for a prompt and left out")
+        self._loads = self._counter("index.loads", "{index}", "Scope indexes read from the store")
+        self._evictions = self._counter("index.evictions", "{index}", "Scope indexes given up for room")
         self._bytes = meter.create_gauge("index.bytes", "By", "Memory that the loaded scope indexes take")
 
     def measure(self, operation: str) -> "Measurement":
@@ -99,12 +102,12 @@ class Metrics:
 
     def operation_finished(self, operation: str, status: str, latency_ms: float) -> None:
         """Count one operation and its duration; `measure` calls it."""
-        self._operations.add(1, self._attributes("operation", operation, "status", status))
+        self._operations.add(1, "operation", operation, "status", status)
         self._latency.record(latency_ms, self._attributes("operation", operation))
 
     def operation_failed(self, operation: str, code: str) -> None:
         """Count a failure, also one that did not fail the whole operation, such as one layer of a search."""
-        self._errors.add(1, self._attributes("operation", operation, "code", code))
+        self._errors.add(1, "operation", operation, "code", code)
 
     def search_results(self, layer: str, count: int) -> None:
         """Record how many results a search had in one layer."""
@@ -136,11 +139,11 @@ class Metrics:
 
     def retried(self, operation: str, code: str) -> None:
         """Count one retry of an operation that failed with `code`."""
-        self._retries.add(1, self._attributes("operation", operation, "code", code))
+        self._retries.add(1, "operation", operation, "code", code)
 
     def background_dropped(self, worker: str, count: int = 1) -> None:
         """Count items that a background worker refused."""
-        self._dropped.add(count, self._attributes("worker", worker))
+        self._dropped.add(count, "worker", worker)
 
     def index_loaded(self) -> None:
         """Count one scope index read from the store."""
@@ -156,7 +159,7 @@ class Metrics:
 
     def context_cut(self, budget: str, count: int) -> None:
         """Count items that were found for a prompt and left out, by what left them out."""
-        self._cuts.add(count, self._attributes("budget", budget))
+        self._cuts.add(count, "budget", budget)
 
     def monotonic(self) -> float:
         """The clock that durations are taken from."""

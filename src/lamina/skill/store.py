@@ -109,7 +109,7 @@ def change_skill(link: Link, request: SaveRequest) -> tuple[int, Skill, bool] | 
         updated_at=max(request.now, old.updated_at),
     )
     place = touch(link, skill_scope(request.tenant), added=0)
-    bury(link, scope_id=place.scope_id, rows=[(found[0], found[1])])
+    bury(link, tenant=request.tenant, scope_id=place.scope_id, rows=[(found[0], found[1])])
     put_terms(link, place, tenant=request.tenant, rows=[(found[0], request.indexable)], model_id=request.model_id)
     values = {**skill_values(request.tenant, new), "indexed": place.version}
     link.run(_UPDATE, {**values, "at_row": found[0], "of_tenant": request.tenant})

@@ -89,6 +89,7 @@ def upgrade() -> None:
         sa.Column("version", sa.Integer, nullable=False),
         sa.Column("indexed", sa.BigInteger, nullable=False),
         sa.UniqueConstraint("tenant", "id", name="uq_memory_tenant_id"),
+        sqlite_autoincrement=True,
     )
     op.create_index("ix_memory_scope_id_row", "memory", ["scope_id", "row"])
     expiring = sa.text("expires_at IS NOT NULL")

@@ -1,0 +1,48 @@
+"""`lamina demo` and `lamina eval`."""
+
+import json
+from pathlib import Path
+
+from lamina.cli.demo_sample import QUESTIONS
+from tests.cli.terminal import Terminal
+
+
+def test_the_demo_answers_its_questions_and_leaves_nothing_behind(terminal: Terminal, tmp_path: Path) -> None:
+    shown = terminal.ok("demo")
+    assert all(question in shown.out for question, _ in QUESTIONS)
+    assert "Next steps" in shown.out
+    assert max(map(len, shown.out.splitlines())) <= 80
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_demo_can_be_kept_in_a_tenant_of_its_own(terminal: Terminal) -> None:
+    answers = terminal.ok("demo", "--store", "demo.db", "--json").document
+    assert [answer["query"] for answer in answers] == [question for question, _ in QUESTIONS]
+    assert terminal.ok("demo", "--store", "demo.db", "--json").document == answers
+    assert terminal.ok("list", "--user", "ana", "--store", "demo.db", "--json").document["total_count"] == 0
+
+
+def test_conversations_are_evaluated_from_a_file(terminal: Terminal, tmp_path: Path) -> None:
+    turns = ["I keep my boat in the harbour of Bergen.", "My sister Ida plays the cello.", "We moved here in May."]
+    conversation = {
+        "sample_id": "one",
+        "conversation": {
+            "speaker_a": "Ann",
+            "speaker_b": "Bo",
+            "session_1_date_time": "1:56 pm on 8 May, 2023",
+            "session_1": [
+                {"speaker": "Ann", "dia_id": f"D1:{number}", "text": text} for number, text in enumerate(turns, 1)
+            ],
+        },
+        "qa": [{"question": "What does Ida play?", "answer": "cello", "evidence": ["D1:2"], "category": 4}],
+    }
+    (tmp_path / "few.json").write_text(json.dumps([conversation]))
+    document = terminal.ok("eval", "locomo", "few.json", "--json").document
+    assert (document["questions"], document["recall_at_5"]) == (1, 1.0)
+    assert "recall@5" in terminal.ok("eval", "locomo", "few.json").out
+
+
+def test_a_file_that_is_not_there_or_no_conversation_is_refused(terminal: Terminal, tmp_path: Path) -> None:
+    assert terminal.run("eval", "locomo", "nowhere.json", "--json").error["code"] == "USAGE_ERROR"
+    (tmp_path / "other.json").write_text("{")
+    assert terminal.run("eval", "locomo", "other.json", "--json").error["code"] == "INVALID_INPUT"
