@@ -144,7 +144,11 @@ class App:
         )
         self._open_knowledge(self._parts, QueryEmbedder(cache=cache, model_id=provider.model.id))
         self._knowledge = replace(self.knowledge, on_saved=reader, on_removed=remove_sources)
-        self._open_context(self._parts, asked)
+        try:
+            self._open_context(self._parts, asked)
+        except BaseException:  # boundary: whatever went wrong, nothing stays open
+            await self.close()
+            raise
         self.metrics.observe_storage(lambda: dict(database.read_now(lambda link: entry_counts(link, kind="memory"))))
         self._start_sweeping()
         return self

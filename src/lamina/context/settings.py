@@ -27,7 +27,7 @@ class ContextSettings:
     suspicious: Literal["mark", "quarantine", "ignore"] = "mark"
     """What happens to text from tools and imports that reads like instructions."""
     classifier: bool = False
-    """Ask a small classifier about text from tools and imports too (the extra `defender`); it marks, and never holds."""
+    """Ask a small classifier (the extra `defender`) about such text too; what it alone finds is marked, never held."""
     store_receipts: bool = False
     """Whether the receipt of every assembled prompt is stored."""
     keep_receipts: int = 1000
