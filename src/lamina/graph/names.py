@@ -17,7 +17,7 @@ _POSSESSIVE = re.compile(r"['’]s?$")
 @lru_cache(maxsize=8192)
 def fold(name: str) -> str:
     """The form under which an entity is found: case, width, dashes and surrounding signs do not count."""
-    return _bare(_DASHES.sub("-", normalise(name[:1000])).replace("’", "'"))
+    return _bare(_DASHES.sub("-", normalise(tidy(name))).replace("’", "'"))
 
 
 def tidy(name: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from lamina.database.link import Link
+from lamina.database.link import Link, Prepared
 from lamina.database.schema import from_micros, to_micros
 from lamina.graph.tables import graph_alias, graph_mention, graph_source, graph_triple
 from lamina.graph.types import Direction, Entity, Predicate, Source, Triple
@@ -37,6 +37,9 @@ _BEST_FIRST = (
     graph_triple.c.row,
 )
 _MOST_LABELS = 200
+_ANY_ALIAS = Prepared(
+    sa.select(graph_alias.c.name).where(graph_alias.c.tenant == sa.bindparam("tenant")).limit(sa.literal_column("1"))
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,7 +161,7 @@ def _edge(row: Any) -> Edge:
 def canonical_names(link: Link, tenant: str, names: Iterable[str]) -> dict[str, str]:
     """The folded names that are aliases, with the names they stand for."""
     wanted = sorted(set(names))
-    if not wanted:
+    if not wanted or not _has_aliases(link, tenant):
         return {}
     columns = graph_alias.c
     rows = link.execute(
@@ -170,11 +173,18 @@ def canonical_names(link: Link, tenant: str, names: Iterable[str]) -> dict[str, 
 def spelled_out(link: Link, tenant: str, canonical: Iterable[str]) -> dict[str, str]:
     """Every folded name under which these entities occur, with the name it stands for."""
     wanted = sorted(set(canonical))
+    if not _has_aliases(link, tenant):
+        return {name: name for name in wanted}
     columns = graph_alias.c
     rows = link.execute(
         sa.select(columns.name, columns.canonical).where(columns.tenant == tenant, columns.canonical.in_(wanted))
     )
     return {name: name for name in wanted} | {row[0]: row[1] for row in rows}
+
+
+def _has_aliases(link: Link, tenant: str) -> bool:
+    """Most tenants have none, and to know that is much cheaper than to look names up."""
+    return link.run(_ANY_ALIAS, {"tenant": tenant}).fetchone() is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
