@@ -1,7 +1,6 @@
 """Composites run their steps through the tools, and say where they stopped."""
 
-import time
-
+import anyio
 import pytest
 
 from lamina.errors import InvalidInputError, SkillFailedError
@@ -83,7 +82,11 @@ async def test_an_unknown_tool_and_a_reference_into_nothing_fail_their_step(skil
 
 async def test_a_composite_that_takes_too_long_is_stopped(sqlite_url: str) -> None:
     async with skilled_app(sqlite_url, timeout_s=0.05) as app:
-        app.skills.toolset.add(lambda place: time.sleep(0.5), name="weather")
+
+        async def weather(place: str) -> None:
+            await anyio.Event().wait()
+
+        app.skills.toolset.add(weather)
         await _make(app.skills, STEPS[:1])
         with pytest.raises(SkillFailedError, match=r"skill\.timeout_s"):
             await app.skills.run("report", {"city": "Oslo"})

@@ -152,7 +152,7 @@ class SkillService(SkillKeeper):
             text = check_query(query, longest=settings.max_query_length)
             chosen = None if status is None else check_choice("status", status, SkillStatus)
             size = check_limit(settings.search_limit if limit is None else limit, most=settings.max_limit)
-            least = settings.threshold if threshold is None else check_share("threshold", threshold)
+            least = settings.search_threshold if threshold is None else check_share("threshold", threshold)
             if not self.enabled:
                 return ()
             if vector is None:

@@ -32,7 +32,7 @@ class SkillSettings:
     """Skills of a page that names no limit."""
     max_limit: int = 100
     """The largest limit a search or a listing accepts."""
-    threshold: float = 0.1
+    search_threshold: float = 0.1
     """The calibrated relevance a search result needs, from 0 to 1."""
     max_query_length: int = 10_000
     """Characters of a query at most."""
@@ -53,5 +53,5 @@ class SkillSettings:
         for name in ("search_limit", "list_limit"):
             if not 1 <= getattr(self, name) <= self.max_limit:
                 raise ValueError(f"{name} must be between 1 and max_limit")
-        if not 0 <= self.threshold <= 1:
-            raise ValueError("threshold must be between 0 and 1")
+        if not 0 <= self.search_threshold <= 1:
+            raise ValueError("search_threshold must be between 0 and 1")
