@@ -39,7 +39,7 @@ class SkillRunner:
         """
         checked = check_arguments(skill.parameters, arguments)
         if skill.type is SkillType.SCRIPT:
-            require_harmless(str(skill.definition["script"]))
+            await anyio.to_thread.run_sync(require_harmless, str(skill.definition["script"]))
             await self.sandbox.require()
         return checked
 
