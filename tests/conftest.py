@@ -1,11 +1,14 @@
-"""What every test may ask for: a clock moved by hand, a store address on each engine, no network."""
+"""What every test may ask for: a clock moved by hand, a store address on each engine, a terminal, no network."""
 
+import logging
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from lamina.kernel.clock import ManualClock
+from tests.cli.terminal import Terminal
 from tests.network_guard import refuse_outside
 from tests.postgres import fresh_database, running_server
 
@@ -54,3 +57,15 @@ def store_url(request: pytest.FixtureRequest) -> str:
     name = {"sqlite": "sqlite_url", "postgres": "fresh_postgres_url"}[request.param]
     url: str = request.getfixturevalue(name)
     return url
+
+
+@pytest.fixture
+def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Terminal]:
+    """A terminal in an empty folder, without settings of whoever runs the tests."""
+    monkeypatch.chdir(tmp_path)
+    for name in [name for name in os.environ if name.startswith("LAMINA_")]:
+        monkeypatch.delenv(name)
+    logger = logging.getLogger("lamina")
+    before = (list(logger.handlers), logger.level, logger.propagate)
+    yield Terminal()
+    logger.handlers[:], logger.level, logger.propagate = before

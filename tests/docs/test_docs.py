@@ -1,13 +1,11 @@
 """Every example in the README and the docs runs as it is written."""
 
-import os
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.cli.terminal import Answer, Terminal
 from tests.docs.blocks import Page, commands, pages, read_page, run_python
 
 PAGES = {str(page.path.name): page for page in pages()}
@@ -21,39 +19,29 @@ def test_the_python_examples_of_a_page_run(name: str, tmp_path: Path, monkeypatc
 
 
 @pytest.mark.parametrize("name", [name for name, page in PAGES.items() if page.console])
-def test_the_commands_of_a_page_run(name: str, tmp_path: Path) -> None:
+def test_the_commands_of_a_page_run(name: str, tmp_path: Path, terminal: Terminal) -> None:
     (tmp_path / "lamina.toml").write_text(PAGES[name].toml, encoding="utf-8")
     for line, command in commands(PAGES[name]):
-        finished = _run(command, tmp_path)
-        assert finished.returncode == 0, f"{name}, line {line}: {command}\n{finished.stdout}{finished.stderr}"
+        finished = _run(command, terminal)
+        assert finished.status == 0, f"{name}, line {line}: {command}\n{finished.out}{finished.err}"
 
 
-def _run(command: str, folder: Path) -> "subprocess.CompletedProcess[str]":
+def _run(command: str, terminal: Terminal) -> Answer:
     words = shlex.split(command)
     assert words[0] in ("lamina", "make", "git", "pip"), f"an example starts a program nobody checks: {command}"
     if words[0] != "lamina":  # setting up a machine is what the test command itself does
-        return subprocess.CompletedProcess(words, 0, "", "")
-    script = "import sys; from lamina.cli import main; sys.exit(main())"
-    environment = {**os.environ, "COLUMNS": "100", "PYTHONPATH": os.pathsep.join(sys.path)}
-    return subprocess.run(
-        [sys.executable, "-c", script, *words[1:]],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        stdin=subprocess.DEVNULL,
-    )
+        return Answer(status=0, out="", err="")
+    return terminal.run(*words[1:], input="")
 
 
-def test_a_wrong_example_fails(tmp_path: Path) -> None:
+def test_a_wrong_example_fails(tmp_path: Path, terminal: Terminal) -> None:
     page = tmp_path / "page.md"
     page.write_text("```python\nassert 1 == 2\n```\n")
     with pytest.raises(AssertionError):
         run_python(read_page(page))
     page.write_text("```console\n$ lamina no-such-command\n```\n")
     ((_, command),) = commands(read_page(page))
-    assert _run(command, tmp_path).returncode != 0
+    assert _run(command, terminal).status != 0
 
 
 def test_an_example_that_hides_from_the_tests_is_found(tmp_path: Path) -> None:
