@@ -184,7 +184,7 @@ class ContextService:
         if self.settings.suspicious == "ignore":
             return items, []
         every = [item for items_of in items.values() for item in items_of]
-        reasons = [findings(f"{item.key}\n{item.content}", item.origin) for item in every]
+        reasons = [findings(f"{item.key}\n{item.content}\n{item.location or ''}", item.origin) for item in every]
         if self.judge is not None:
             reasons = await self._second_opinion(self.judge, every, reasons)
         marked = {

@@ -27,6 +27,7 @@ from lamina.index.terms import analyse, fold, pack
 
 _NAME_WEIGHT = 2
 _SHORTEST_PART = 3
+_PART_OF_A_WORD = 0.01  # what a keyword inside a longer word is worth: just enough for the default threshold
 # Where the words of a name meet: camelCase, HTTPServer, snake_case, kebab-case, a.b, a/b, a&b.
 _JOINT = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[\W_]+")
 
@@ -133,7 +134,7 @@ class ToolRegistryAdapter:
                 ranked.entries.tolist(), ranked.scores.tolist(), ranked.signals, strict=True
             )
         ]
-        if len(found) < most:
+        if len(found) < most and self._threshold <= _PART_OF_A_WORD:
             found += self._parts_of_words(keywords, {match.name for match in found})[: most - len(found)]
         return tuple(found)
 
@@ -146,7 +147,7 @@ class ToolRegistryAdapter:
                 continue
             hits = sum((word in text) + (word in name) for word in parts)
             if hits:
-                score = self._threshold * hits / (2 * len(parts))
+                score = _PART_OF_A_WORD * (1 + hits / (2 * len(parts)))
                 counted.append((hits, ToolMatch(tool=tool, score=score, signals={"substring": score})))
         counted.sort(key=lambda pair: -pair[0])
         return [match for _, match in counted]
