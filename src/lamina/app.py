@@ -36,8 +36,7 @@ from lamina.knowledge.audit import AuditLog
 from lamina.knowledge.reference import ReferenceService
 from lamina.knowledge.service import KnowledgeService
 from lamina.knowledge.stored import StoredKnowledge
-from lamina.learning.engine import LearningEngine
-from lamina.learning.saving import LearningSaver
+from lamina.learning.opening import open_learning
 from lamina.learning.service import LearningService
 from lamina.learning.stored import StoredLearnings
 from lamina.memory.hierarchy import Hierarchy
@@ -172,7 +171,8 @@ class App:
         self._ground = ground
         self._knowledge = KnowledgeService(**ground)
         self._references = ReferenceService(**ground)
-        self._learning = self._open_learning(parts, ground)
+        graph = None if self._graph is None else self._graph.buffer
+        self._learning = open_learning(ground, self.settings.learning, on_saved=graph, on_removed=remove_sources)
 
     def _open_context(self, parts: Parts, embedder: Embedder) -> None:
         context = open_context(
@@ -200,28 +200,6 @@ class App:
             self._counting = asyncio.create_task(_host(self._feedback.worker), name="lamina use feedback")
             context = replace(context, on_injected=self._feedback.injected)
         self._context = context
-
-    def _open_learning(self, parts: Parts, ground: Mapping[str, Any]) -> LearningService:
-        rules, audit = self.settings.learning, ground["audit"]
-        saver = LearningSaver(
-            database=parts.database,
-            metrics=self.metrics,
-            audit=audit,
-            embedder=ground["embedder"],
-            on_saved=None if self._graph is None else self._graph.buffer,
-            on_removed=remove_sources,
-        )
-        watcher = LearningEngine(
-            database=parts.database,
-            settings=rules,
-            knowledge=self.settings.knowledge,
-            clock=self._clock,
-            metrics=self.metrics,
-            audit=audit,
-            saver=saver,
-        )
-        watcher.open()
-        return LearningService(**ground, rules=rules, watcher=watcher, saver=saver)
 
     def _start_reading(self) -> "GraphBuffer":
         buffer = self.graph.buffer

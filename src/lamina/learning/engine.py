@@ -11,15 +11,16 @@ import logging
 from collections import deque
 from collections.abc import Awaitable, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import anyio
 
 from lamina.database.engine import Database
+from lamina.database.link import Link
 from lamina.errors import LaminaError, RateLimitedError
-from lamina.kernel.audit import AuditSink
 from lamina.kernel.background import BatchWorker
 from lamina.kernel.clock import Clock
+from lamina.knowledge.audit import AuditLog
 from lamina.knowledge.settings import KnowledgeSettings
 from lamina.knowledge.types import Origin
 from lamina.learning.observation import Call, Noted, prepare
@@ -50,7 +51,7 @@ class LearningEngine:
         knowledge: KnowledgeSettings,
         clock: Clock,
         metrics: Metrics,
-        audit: AuditSink,
+        audit: AuditLog,
         saver: LearningSaver,
     ) -> None:
         self._database = database
@@ -176,7 +177,7 @@ class LearningEngine:
         learned = await self._learn(noted)
         await self._settle(noted, learned)
         if self._settings.audit_calls:
-            await asyncio.gather(*(self._report(one, learned) for one in noted))
+            await self._report([self._row(one, learned) for one in noted])
 
     async def _learn(self, noted: Sequence[Noted]) -> dict[tuple[str, str, str | None], Learning]:
         """Store the errors, each of a tool once with its count; what is known of them now, by identity."""
@@ -255,21 +256,34 @@ class LearningEngine:
             *(self._isolated(count(tenant, id, *counts), id) for (tenant, id), counts in outcomes.items())
         )
 
-    async def _report(self, one: Noted, learned: dict[tuple[str, str, str | None], Learning]) -> None:
+    async def _report(self, rows: Sequence[dict[str, Any]]) -> None:
+        """Leave the audit rows of a batch, in the order of the calls."""
+
+        def work(link: Link) -> None:
+            for row in rows:
+                self._audit.add(link, **row)
+
+        try:
+            await self._database.write(work)
+        except Exception:  # noqa: BLE001 -- isolation: `record` tries again one by one, counts what is lost, never raises
+            for row in rows:
+                await self._audit.record(**row)
+
+    def _row(self, one: Noted, learned: dict[tuple[str, str, str | None], Learning]) -> dict[str, Any]:
         call = one.call
         details: dict[str, object] = {"status": call.status, "parameters": one.parameters}
         if one.pattern is not None and one.category is not None:
             known = learned.get(_place(self._draft(one), one))
             details |= {"error": one.error, "pattern": one.pattern, "category": one.category.value}
             details["learning"] = known and known.id
-        await self._audit.record(
-            tenant=call.tenant,
-            action="tool_call",
-            actor="agent",
-            target=call.tool,
-            details=details,
-            session_key=call.session,
-        )
+        return {
+            "tenant": call.tenant,
+            "action": "tool_call",
+            "actor": "agent",
+            "target": call.tool,
+            "details": details,
+            "session_key": call.session,
+        }
 
     def passes(self, one: Learning) -> bool:
         """Whether a learning has a fix that is trusted enough to be offered."""
