@@ -31,6 +31,7 @@ from lamina.memory.rows import scope_key
 from lamina.memory.search import LayerSearch
 from lamina.memory.settings import MemorySettings
 from lamina.memory.types import (
+    IDENTIFIER_NAMES,
     AddResult,
     BulkDeleteResult,
     DeleteResult,
@@ -73,6 +74,8 @@ class Unset(Enum):
 
 KEEP: Final = Unset.KEEP
 """Leave the field as it is."""
+
+_Scopes = dict[tuple[object, ...], Scope]  # by layer and identifiers: entries of one call often share theirs
 
 
 class HierarchyLookup(Protocol):
@@ -134,7 +137,7 @@ class MemoryService:
                 source=source,
                 expires_at=expires_at,
             )
-            scope, entry = await self._checked(new, "add")
+            scope, entry = await self._checked(new, "add", {})
             (embedding,) = await self._embed([entry.content])
             stored = await self.provider.add(AddRequest(scope=scope, entry=entry, embedding=embedding))
         self._announce(stored, created=True)
@@ -146,7 +149,8 @@ class MemoryService:
         Raises what `add` raises, and InvalidInputError for an id that is taken.
         """
         with self._verb("bulk_add"):
-            checked = [await self._checked(new, "bulk_add") for new in memories]
+            known: _Scopes = {}
+            checked = [await self._checked(new, "bulk_add", known) for new in memories]
             embeddings = await self._embed([entry.content for _, entry in checked])
             requests = [
                 AddRequest(scope=scope, entry=entry, embedding=embedding)
@@ -353,10 +357,17 @@ class MemoryService:
         request = EmbedRequest(tenant=self.tenant, texts=tuple(texts), purpose=purpose)
         return await self.provider.generate_embedding(request) if texts else ()
 
-    async def _checked(self, new: NewMemory, operation: str) -> tuple[Scope, MemoryEntry]:
+    async def _scope_of(self, new: NewMemory, operation: str, known: "_Scopes") -> Scope:
+        key = (new.layer, *(getattr(new.identifiers, name) for name in IDENTIFIER_NAMES))
+        plain = all(part is None or isinstance(part, str) for part in key)  # else the check below refuses it
+        if not plain or key not in known:
+            given = await self._completed(new.identifiers.to_dict())
+            known[key] = resolve_scope(self.tenant, given, new.layer, operation=operation)
+        return known[key]
+
+    async def _checked(self, new: NewMemory, operation: str, known: "_Scopes") -> tuple[Scope, MemoryEntry]:
         """A new memory as it will be stored, and where."""
-        given = await self._completed(new.identifiers.to_dict())
-        scope = resolve_scope(self.tenant, given, new.layer, operation=operation)
+        scope = await self._scope_of(new, operation, known)
         check_content(new.content, self._max_content_length)
         now = self.clock.now()
         entry = MemoryEntry(
