@@ -16,10 +16,16 @@ from numpy.typing import NDArray
 
 import lamina
 from lamina import sync
+from lamina.context.service import ContextService
 from lamina.embedding.types import Purpose
 from lamina.errors import ConfigurationError, MissingIdentifierError
+from lamina.graph.service import GraphService
 from lamina.memory.hierarchy import Hierarchy
 from lamina.memory.service import MemoryService
+from lamina.skill.service import SkillService
+from lamina.sync.context import SyncContext
+from lamina.sync.graph import SyncGraph
+from lamina.sync.skill import SyncSkills
 from tests.stores import CountingEmbedder, static_embedder
 
 
@@ -39,6 +45,9 @@ def verbs(kind: type) -> dict[str, Callable[..., object]]:
     [
         (sync.SyncMemory, MemoryService, set()),
         (sync.SyncHierarchy, Hierarchy, {"complete"}),
+        (SyncSkills, SkillService, {"toolset"}),
+        (SyncGraph, GraphService, set()),
+        (SyncContext, ContextService, {"tenant"}),
         (sync.SyncApp, lamina.App, {"start"}),
     ],
 )

@@ -19,7 +19,6 @@ def test_the_graph_is_off_by_default() -> None:
 async def test_an_app_without_a_graph_has_no_buffer_and_no_listener(sqlite_url: str) -> None:
     async with lamina.open(sqlite_url, embedder=static_embedder()) as app:
         assert app.memory.on_saved is None
-        assert app._graph is None
         assert app.graph.buffer is None
 
 

@@ -12,7 +12,8 @@ from lamina.knowledge.audit import AuditLog
 from lamina.knowledge.reference import ReferenceService
 from lamina.knowledge.service import KnowledgeService
 from lamina.knowledge.settings import KnowledgeSettings
-from lamina.sync import SyncApp, SyncAudit, SyncKnowledge, SyncReferences
+from lamina.sync import SyncApp
+from lamina.sync.knowledge import SyncAudit, SyncKnowledge, SyncReferences
 
 
 @pytest.fixture

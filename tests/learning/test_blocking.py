@@ -6,7 +6,7 @@ import pytest
 
 import lamina
 from lamina.learning.service import LearningService
-from lamina.sync import SyncLearning
+from lamina.sync.learning import SyncLearning
 
 
 def connect(port: int) -> str:

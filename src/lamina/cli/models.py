@@ -65,8 +65,8 @@ async def _reembed(call: Invocation, progress: "Progress") -> "ReembedReport":
     from lamina.database.upkeep import existing_store
     from lamina.embedding.factory import create_embedder
     from lamina.embedding.reembed import Reembedding
+    from lamina.house import all_texts
     from lamina.kernel.clock import SystemClock
-    from lamina.memory.texts import MemoryTexts
 
     settings = call.settings().settings
     existing_store(settings.database)
@@ -76,7 +76,7 @@ async def _reembed(call: Invocation, progress: "Progress") -> "ReembedReport":
     try:
         await database.open(create=False)
         change = Reembedding(
-            database=database, embedder=embedder, sources=[MemoryTexts()], clock=SystemClock(), progress=progress
+            database=database, embedder=embedder, sources=all_texts(), clock=SystemClock(), progress=progress
         )
         return await change.run()
     finally:

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from lamina.kernel.buffer import BufferSettings
+
 Pooling = Literal["auto", "mean", "cls", "last", "none"]
 """How token vectors become one; `auto` follows the model's folder, `none` is for one that pools itself."""
 
@@ -31,6 +33,12 @@ class EmbeddingSettings:
     """How an onnx model's token vectors become one: `auto`, `mean`, `cls`, `last` or `none`."""
     max_tokens: int = 512
     """Tokens of a text that a local model reads at most."""
+    queue_size: int = 1024
+    """Saved knowledge, learnings and skills that may wait for their vectors; more are found again by a back-fill."""
+    delay_s: float = 0.2
+    """Seconds a saved text waits for company before its vector is asked for."""
+    backfill_interval_s: float = 300.0
+    """Seconds between two looks for texts without a vector; 0 never looks."""
 
     def __post_init__(self) -> None:
         if not self.model.strip():
@@ -43,3 +51,16 @@ class EmbeddingSettings:
             raise ValueError("timeout_s must be above 0")
         if self.max_tokens < 1:
             raise ValueError("max_tokens must be at least 1")
+        if self.queue_size < 1:
+            raise ValueError("queue_size must be at least 1")
+        _ = self.buffer
+
+    @property
+    def buffer(self) -> BufferSettings:
+        """What the buffer of late vectors is told."""
+        return BufferSettings(
+            queue_size=self.queue_size,
+            batch_size=min(self.batch_size, self.queue_size),
+            delay_s=self.delay_s,
+            backfill_interval_s=self.backfill_interval_s,
+        )

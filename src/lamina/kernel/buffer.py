@@ -155,7 +155,8 @@ class Buffer(Generic[T]):
         async with anyio.create_task_group() as group:
             if self._rounds is not None:
                 group.start_soon(self._rounds.stop, deadline_s)
-            return await self._worker.stop(deadline_s)
+            left = await self._worker.stop(deadline_s)
+        return left  # noqa: RET504 -- inside the group mypy sees a path without a return
 
     def _dropped(self) -> None:
         self.owe()

@@ -20,7 +20,13 @@ def open_learning(
 ) -> LearningService:
     """Learning on the same ground as knowledge (the fields of `NamedTextService`); call on the event loop."""
     shared = {name: ground[name] for name in ("database", "metrics", "audit")}
-    saver = LearningSaver(**shared, embedder=ground["embedder"], on_saved=on_saved, on_removed=on_removed)
+    saver = LearningSaver(
+        **shared,
+        embedder=ground["embedder"],
+        embeddings=ground["embeddings"],
+        on_saved=on_saved,
+        on_removed=on_removed,
+    )
     watcher = LearningEngine(**shared, settings=rules, knowledge=ground["settings"], clock=ground["clock"], saver=saver)
     watcher.open()
     return LearningService(**ground, rules=rules, watcher=watcher, saver=saver)

@@ -1,0 +1,271 @@
+"""The rooms of an open store, joined. Those that an app may never enter are opened at the first step inside."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from lamina.config import Settings
+from lamina.database.engine import Database
+from lamina.embedding.cached import CachedEmbedder
+from lamina.embedding.shared_query import SharedQueryEmbedder
+from lamina.embedding.static import StaticEmbedder
+from lamina.embedding.types import Embedder
+from lamina.graph.writing import remove_sources
+from lamina.index.engine import SearchEngine
+from lamina.kernel.background import Periodic
+from lamina.kernel.clock import Clock
+from lamina.kernel.crew import Crew
+from lamina.kernel.session_key import current_session_key
+from lamina.memory.hierarchy import Hierarchy
+from lamina.memory.retrying import RetryingProvider
+from lamina.memory.service import MemoryService
+from lamina.memory.sql import SqlMemoryProvider
+from lamina.observability.metrics import Metrics
+
+if TYPE_CHECKING:
+    from lamina.context.service import ContextService
+    from lamina.embedding.buffer import EmbeddingBuffer
+    from lamina.embedding.reembed import TextSource
+    from lamina.graph.service import GraphService
+    from lamina.knowledge.audit import AuditLog
+    from lamina.knowledge.reference import ReferenceService
+    from lamina.knowledge.service import KnowledgeService
+    from lamina.learning.service import LearningService
+    from lamina.skill.service import SkillService
+
+_STOP_S = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """The joined pieces of an open app, for the doors that need more than the verbs."""
+
+    database: Database
+    engine: SearchEngine
+    embedder: Embedder
+    questions: SharedQueryEmbedder
+    """The embedder, asked once for a question that several rooms have."""
+    cache: CachedEmbedder
+    provider: SqlMemoryProvider
+
+
+def build_parts(settings: Settings, embedder: Embedder, clock: Clock, metrics: Metrics) -> Parts:
+    """The pieces under every room; nothing is opened yet."""
+    database = Database(settings.database)
+    engine = SearchEngine(settings.index, metrics)
+    shipped = isinstance(embedder, StaticEmbedder)
+    questions = SharedQueryEmbedder(embedder, at_once=shipped)
+    # Looking a vector up in the store costs more than the shipped table does.
+    cache = CachedEmbedder(questions, database, metrics, ask_store=not shipped)
+    provider = SqlMemoryProvider(
+        database=database,
+        engine=engine,
+        embedder=embedder,
+        cache=cache,
+        settings=settings.memory,
+        clock=clock,
+        on_removed=remove_sources,
+    )
+    return Parts(
+        database=database, engine=engine, embedder=embedder, questions=questions, cache=cache, provider=provider
+    )
+
+
+class House:
+    """Every room over the same parts; create it on the event loop, with the store open."""
+
+    def __init__(self, settings: Settings, parts: Parts, clock: Clock, metrics: Metrics) -> None:
+        self.parts = parts
+        self._settings = settings
+        self._clock = clock
+        self._metrics = metrics
+        self._tenant = settings.memory.tenant
+        self._crew = Crew(stop_s=_STOP_S)
+        self.hierarchy = Hierarchy(parts.database, clock, tenant=self._tenant)
+        # Both look for what an earlier run left undone, so they begin with the app.
+        self._embeddings = self._late_vectors()
+        on_saved = self.graph.buffer if settings.graph.enabled else None
+        self.memory = MemoryService(
+            provider=RetryingProvider(parts.provider, policy=settings.retry, clock=clock, metrics=metrics),
+            hierarchy=self.hierarchy,
+            settings=settings.memory,
+            clock=clock,
+            metrics=metrics,
+            tenant=self._tenant,
+            on_saved=on_saved,
+        )
+        if settings.memory.sweep_interval_s > 0:
+            sweeper = Periodic(self.sweep, name="expiry", interval_s=settings.memory.sweep_interval_s, clock=clock)
+            self._crew.start(sweeper, name="expiry")
+
+    async def close(self) -> None:
+        """Finish what was accepted; the parts are the caller's to close."""
+        learning = self.__dict__.get("learning")
+        if learning is not None:
+            await learning.watcher.close(_STOP_S)
+        await self._crew.stop()
+
+    async def sweep(self) -> int:
+        """Remove what expired, now; how many memories went."""
+        return await self.parts.provider.sweep(self._clock.now())
+
+    @cached_property
+    def audit(self) -> "AuditLog":
+        """What was done, by whom, to what."""
+        from lamina.knowledge.audit import AuditLog
+
+        return AuditLog(
+            self.parts.database,
+            clock=self._clock,
+            metrics=self._metrics,
+            enabled=self._settings.knowledge.enabled,
+            tenant=self._tenant,
+        )
+
+    @cached_property
+    def knowledge(self) -> "KnowledgeService":
+        """Versioned knowledge."""
+        from lamina.knowledge.service import KnowledgeService
+
+        return KnowledgeService(**self._named, on_saved=self._listener, on_removed=remove_sources)
+
+    @cached_property
+    def references(self) -> "ReferenceService":
+        """External references."""
+        from lamina.knowledge.reference import ReferenceService
+
+        return ReferenceService(**self._named)
+
+    @cached_property
+    def learning(self) -> "LearningService":
+        """Learning from tools."""
+        from lamina.learning.opening import open_learning
+
+        rules = self._settings.learning
+        return open_learning(self._named, rules, on_saved=self._listener, on_removed=remove_sources)
+
+    @cached_property
+    def skills(self) -> "SkillService":
+        """Skills."""
+        from lamina.skill.opening import open_skills
+
+        switched = {"settings": self._settings.skill, "enabled": self._settings.knowledge.enabled}
+        return open_skills(**{**self._named, **switched})
+
+    @cached_property
+    def graph(self) -> "GraphService":
+        """The graph; while it is on, what is saved is read into it in the background."""
+        from lamina.graph.opening import open_graph
+        from lamina.knowledge.stored import StoredKnowledge
+        from lamina.learning.stored import StoredLearnings
+        from lamina.memory.stored import StoredMemories
+
+        graph = open_graph(
+            database=self.parts.database,
+            texts=(StoredMemories(), StoredKnowledge(), StoredLearnings()),
+            settings=self._settings.graph,
+            clock=self._clock,
+            metrics=self._metrics,
+            tenant=self._tenant,
+            retry=self._settings.retry,
+        )
+        if graph.buffer is not None:
+            self._crew.start(graph.buffer, name="graph")
+        return graph
+
+    @cached_property
+    def context(self) -> "ContextService":
+        """From a query to a prompt."""
+        from lamina.context.feedback import UseFeedback
+        from lamina.context.opening import Rooms, open_context
+        from lamina.index.calibration import Calibration
+        from lamina.index.ranking import RankingModel
+
+        context = open_context(
+            Rooms(
+                memory=self.memory,
+                knowledge=self.knowledge,
+                references=self.references,
+                learning=self.learning,
+                skills=lambda: self.skills,
+                graph=self.graph if self._settings.graph.enabled else None,
+            ),
+            database=self.parts.database,
+            embedder=self.parts.questions,
+            ranking=RankingModel(calibration=self.parts.provider.model.calibration or Calibration()),
+            settings=self._settings.context,
+            clock=self._clock,
+            metrics=self._metrics,
+            tenant=self._tenant,
+        )
+        if not self._settings.knowledge.enabled:
+            return context
+        known = self.knowledge
+        feedback = UseFeedback(
+            lambda tenant, keys: known.for_tenant(tenant).used(keys), clock=self._clock, metrics=self._metrics
+        )
+        self._crew.start(feedback.worker, name="use feedback")
+        return replace(context, on_injected=feedback.injected)
+
+    @property
+    def _listener(self) -> Any:
+        return self.graph.buffer if self._settings.graph.enabled else None
+
+    @cached_property
+    def _named(self) -> dict[str, Any]:
+        """What every room of named texts stands on."""
+        from lamina.embedding.query import QueryEmbedder
+
+        return {
+            "database": self.parts.database,
+            "engine": self.parts.engine,
+            "settings": self._settings.knowledge,
+            "clock": self._clock,
+            "metrics": self._metrics,
+            "audit": self.audit,
+            "tenant": self._tenant,
+            "embedder": QueryEmbedder(cache=self.parts.cache, model_id=self.parts.provider.model.id),
+            "embeddings": self._embeddings,
+            "session": current_session_key,
+        }
+
+    def _late_vectors(self) -> "EmbeddingBuffer | None":
+        """Where saved texts wait for an embedder that is asked over a network or takes its time."""
+        if not self._settings.knowledge.enabled or isinstance(self.parts.embedder, StaticEmbedder):
+            return None
+        from lamina.embedding.buffer import EmbeddingBuffer
+
+        buffer = EmbeddingBuffer(
+            database=self.parts.database,
+            cache=self.parts.cache,
+            model_id=self.parts.provider.model.id,
+            texts=late_texts(),
+            clock=self._clock,
+            metrics=self._metrics,
+            settings=self._settings.embedding.buffer,
+            retry=self._settings.retry,
+        )
+        self._crew.start(buffer, name="embedding")
+        return buffer
+
+
+def late_texts() -> dict[str, Any]:
+    """The texts whose vectors may come after them, by the kind of their scope."""
+    from lamina.knowledge.texts import knowledge_texts, reference_texts
+    from lamina.learning.texts import LearningTexts
+    from lamina.skill.rows import SkillTexts
+
+    return {
+        "knowledge": knowledge_texts(),
+        "reference": reference_texts(),
+        "learning": LearningTexts(),
+        "skill": SkillTexts(),
+    }
+
+
+def all_texts() -> "Sequence[TextSource]":
+    """Every text of a store that has a vector, for a change of model."""
+    from lamina.memory.texts import MemoryTexts
+
+    return [MemoryTexts(), *late_texts().values()]

@@ -1,0 +1,40 @@
+"""Background workers that begin and end with an app."""
+
+import asyncio
+from typing import Protocol
+
+import anyio
+from anyio.abc import TaskGroup
+
+
+class Worker(Protocol):
+    """Something that works in a task group until it is stopped."""
+
+    def start(self, task_group: TaskGroup) -> None: ...
+
+    async def stop(self, deadline_s: float) -> object: ...
+
+
+class Crew:
+    """Workers, each in a task of its own, because an app may be started and closed from different tasks."""
+
+    def __init__(self, *, stop_s: float) -> None:
+        """`stop_s` is how long each may take to finish what it has accepted."""
+        self._stop_s = stop_s
+        self._members: list[tuple[Worker, asyncio.Task[None]]] = []
+
+    def start(self, worker: Worker, *, name: str) -> None:
+        """Let a worker begin; call on the event loop."""
+        self._members.append((worker, asyncio.create_task(_host(worker), name=f"lamina {name}")))
+
+    async def stop(self) -> None:
+        """Stop every worker, the last one first, since it may hand work to those before it; idempotent."""
+        while self._members:
+            worker, task = self._members.pop()
+            await worker.stop(self._stop_s)
+            await task
+
+
+async def _host(worker: Worker) -> None:
+    async with anyio.create_task_group() as group:
+        worker.start(group)
