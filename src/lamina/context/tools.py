@@ -9,7 +9,7 @@ import inspect
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import anyio
@@ -19,7 +19,7 @@ from lamina.context.types import ContextItem, ContextLayer, Origin
 from lamina.embedding.types import Embedder
 from lamina.errors import InvalidInputError
 from lamina.index.query import prepare_query
-from lamina.index.ranking import RankingModel, Signal
+from lamina.index.ranking import RankingModel
 from lamina.index.rows import RowBatch
 from lamina.index.scope import ScopeIndex
 from lamina.index.store import pack_vector
@@ -129,7 +129,7 @@ class ToolRegistryAdapter:
             prepare_query(query, vector), model=self._ranking, limit=most, threshold=self._threshold, now=0.0
         )
         found = [
-            ToolMatch(tool=self._tools[entry], score=score, signals=_parts(signals))
+            ToolMatch(tool=self._tools[entry], score=score, signals=signals.by_name())
             for entry, score, signals in zip(
                 ranked.entries.tolist(), ranked.scores.tolist(), ranked.signals, strict=True
             )
@@ -186,13 +186,6 @@ class ToolRegistryAdapter:
             )
         )
         return index
-
-
-_SIGNALS = tuple(part.name for part in fields(Signal))
-
-
-def _parts(signal: Signal) -> dict[str, float]:
-    return {name: getattr(signal, name) for name in _SIGNALS}
 
 
 def tool_item(match: ToolMatch) -> ContextItem:

@@ -15,7 +15,7 @@ Filters only choose among the results; what is filtered out still counts as cont
 """
 
 import math
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,9 +97,20 @@ class Signal:
     author: float
     date: float
 
+    def by_name(self) -> dict[str, float]:
+        """Give every part by its name."""
+        return {
+            "lexical": self.lexical,
+            "vector": self.vector,
+            "neighbour": self.neighbour,
+            "conversation": self.conversation,
+            "author": self.author,
+            "date": self.date,
+        }
+
     def parts(self) -> dict[str, float]:
         """Give the parts of the signals that took part, by name."""
-        return {name: part for name, part in asdict(self).items() if part > 0}
+        return {name: part for name, part in self.by_name().items() if part > 0}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,5 @@
 """Reads of stored knowledge and references, each on one view of the store."""
 
-from dataclasses import fields
 from datetime import datetime
 from typing import Any
 
@@ -12,7 +11,6 @@ from lamina.database.link import Link, Prepared, number_list
 from lamina.database.schema import to_micros
 from lamina.index.engine import Allowed, SearchEngine
 from lamina.index.query import Query
-from lamina.index.ranking import Signal
 from lamina.kernel.cursor import decode_cursor, encode_cursor, fingerprint
 from lamina.knowledge.ranking import lifted
 from lamina.knowledge.rows import (
@@ -42,8 +40,6 @@ from lamina.knowledge.types import (
 
 _POOL = 3
 """So many times the limit are ranked by their text before use and age choose among them."""
-
-_PARTS = tuple(field.name for field in fields(Signal))
 
 _GET = Prepared(
     sa.select(*ENTRY_COLUMNS).where(
@@ -127,7 +123,7 @@ def search_entries(
             entry=entry_from_row(rows[at]),
             score=float(lift.scores[at]),
             explain={
-                **_parts(ranked.signals[places[at]]),
+                **ranked.signals[places[at]].by_name(),
                 "use": float(lift.use[at]),
                 "recency": float(lift.recency[at]),
             },
@@ -162,14 +158,10 @@ def search_references(
     params = {"rows": number_list(ranked.entries.tolist(), link.name), "tenant": tenant}
     read = {row[0]: row for row in link.run(_REFERENCES_BY_ROWS[link.name], params).fetchall()}
     return tuple(
-        ReferenceHit(reference=reference_from_row(read[entry]), score=score, explain=_parts(signal))
+        ReferenceHit(reference=reference_from_row(read[entry]), score=score, explain=signal.by_name())
         for entry, score, signal in zip(ranked.entries.tolist(), ranked.scores.tolist(), ranked.signals, strict=True)
         if entry in read
     )
-
-
-def _parts(signal: Signal) -> dict[str, float]:
-    return {name: getattr(signal, name) for name in _PARTS}
 
 
 def _rows_of(column: sa.Column[Any]) -> Prepared:

@@ -1,6 +1,6 @@
 """Reads of stored learnings, each on one view of the store."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -93,7 +93,7 @@ def _hits(link: Link, tenant: str, ranked: Ranked | None, search: Search) -> lis
         row = read.get(entry)  # on PostgreSQL an entry can go between ranking and reading
         if row is not None and search.selection.matches(row):
             found = learning_from_row(row)
-            explain = {**asdict(signal), "confidence": found.confidence}
+            explain = {**signal.by_name(), "confidence": found.confidence}
             hits.append(LearningHit(learning=found, score=score, explain=explain))
             if len(hits) == search.limit:
                 break

@@ -1,6 +1,6 @@
 """Stored skills: each function is one step of a transaction, or one read, and keeps the index in step."""
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from numpy.typing import NDArray
 from sqlalchemy.dialects import postgresql, sqlite
 
-from lamina.database.link import Link, Prepared
+from lamina.database.link import DialectName, Link, Prepared, any_of, number_list, unindexed
 from lamina.database.schema import to_micros
 from lamina.database.slots import Slot, reserve_slot
 from lamina.errors import InvalidInputError
@@ -39,6 +39,20 @@ _UPDATE = Prepared(
     .values({name: bound for name, bound in _VALUES.items() if name != "scope_id"})
 )
 _KEEP_VERSION = Prepared(sa.insert(skill_version))
+_OF_STATUS = Prepared(
+    sa.select(skill.c.row).where(skill.c.tenant == sa.bindparam("tenant"), skill.c.status == sa.bindparam("status"))
+)
+
+
+def _by_rows(dialect: DialectName) -> Prepared:
+    return Prepared(
+        sa.select(*COLUMNS).where(
+            any_of(skill.c.row, "rows", dialect), unindexed(skill.c.tenant, dialect) == sa.bindparam("tenant")
+        )
+    )
+
+
+_BY_ROWS = {"sqlite": _by_rows("sqlite"), "postgresql": _by_rows("postgresql")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,8 +234,8 @@ def search_skills(
 
     def with_status(link: Link, _scope_id: int) -> NDArray[np.int64]:
         assert status is not None
-        chosen = sa.select(skill.c.row).where(skill.c.tenant == tenant, skill.c.status == status.value)
-        return np.array(link.execute(chosen).scalars().all(), np.int64)
+        found = link.run(_OF_STATUS, {"tenant": tenant, "status": status.value}).fetchall()
+        return np.fromiter((row[0] for row in found), np.int64, count=len(found))
 
     ranked = engine.rank(
         link,
@@ -234,10 +248,10 @@ def search_skills(
     )
     if ranked is None or not len(ranked.entries):
         return ()
-    rows = link.execute(sa.select(*COLUMNS).where(skill.c.tenant == tenant, skill.c.row.in_(ranked.entries.tolist())))
-    read = {row[0]: row for row in rows}
+    params = {"rows": number_list(ranked.entries.tolist(), link.name), "tenant": tenant}
+    read = {row[0]: row for row in link.run(_BY_ROWS[link.name], params).fetchall()}
     return tuple(
-        SkillHit(skill=skill_from_row(read[entry]), score=score, signals=asdict(signals))
+        SkillHit(skill=skill_from_row(read[entry]), score=score, signals=signals.by_name())
         for entry, score, signals in zip(ranked.entries.tolist(), ranked.scores.tolist(), ranked.signals, strict=True)
         if entry in read  # on PostgreSQL an entry can go between ranking and reading
     )
