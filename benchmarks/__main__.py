@@ -13,6 +13,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from benchmarks.context import measure_context
 from benchmarks.opening import measure_opening
 from benchmarks.postgres import PostgresEngine
 from benchmarks.report import Line, print_table, write_json
@@ -30,6 +31,7 @@ BENCHES: Mapping[str, Callable[[World], Awaitable[list[Line]]]] = {
     "add": measure_add,
     "adders": measure_adders,
     "bulk": measure_bulk,
+    "context": measure_context,
 }
 ENGINES: Mapping[str, Callable[[Path], Engine]] = {"sqlite": SqliteEngine, "postgresql": lambda _: PostgresEngine()}
 _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}

@@ -83,7 +83,7 @@ class NumpyFloor:
         scores = self._vectors @ self._asked_vectors[number]
         for span in self._asked[number]:
             scores[self._slots[span]] += self._impacts[span]
-        return np.argpartition(scores, -LIMIT)[-LIMIT:]
+        return np.argpartition(scores, -LIMIT)[-LIMIT:] if len(scores) > LIMIT else scores
 
 
 class InsertFloor:
