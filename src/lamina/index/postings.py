@@ -32,7 +32,7 @@ def impact(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Segment:
-    """Postings sorted by term: `starts` and `ends` of `terms[i]` delimit its slots, counts and impacts."""
+    """Postings sorted by term: `bounds[i]` and `bounds[i + 1]` delimit the slots, counts and impacts of `terms[i]`."""
 
     terms: NDArray[np.uint32]
     bounds: NDArray[np.int64]
@@ -43,6 +43,12 @@ class Segment:
     @property
     def nbytes(self) -> int:
         return sum(a.nbytes for a in (self.terms, self.bounds, self.slots, self.counts, self.impacts))
+
+    def find(self, terms: NDArray[np.uint32]) -> tuple[list[int], list[int]]:
+        """Give where the postings of each term start and stop, which is the same place for a term it does not have."""
+        first = np.searchsorted(self.terms, terms)
+        last = np.searchsorted(self.terms, terms, side="right")
+        return self.bounds[first].tolist(), self.bounds[last].tolist()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,16 +130,15 @@ class Postings:
     def gather(self, terms: NDArray[np.uint32]) -> Hits:
         """Give all postings of some terms."""
         segments = self._segments
-        places = [np.searchsorted(segment.terms, terms).tolist() for segment in segments]
+        bounds = [segment.find(terms) for segment in segments]
         spans: list[tuple[Segment, slice]] = []
         sizes = [0] * len(terms)
-        for i, term in enumerate(terms.tolist()):
-            for segment, place in zip(segments, places, strict=True):
-                at = place[i]
-                if at < len(segment.terms) and segment.terms[at] == term:
-                    span = slice(int(segment.bounds[at]), int(segment.bounds[at + 1]))
-                    sizes[i] += span.stop - span.start
-                    spans.append((segment, span))
+        for i in range(len(terms)):
+            for segment, (starts, stops) in zip(segments, bounds, strict=True):
+                start, stop = starts[i], stops[i]
+                if start < stop:
+                    sizes[i] += stop - start
+                    spans.append((segment, slice(start, stop)))
         if not spans:
             return _NO_HITS
         return Hits(

@@ -16,6 +16,7 @@ Filters only choose among the results; what is filtered out still counts as cont
 
 import math
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,9 +87,11 @@ class Evidence:
     visible: NDArray[np.bool_] | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Signal:
-    """Why an entry got its score: parts that add up to it; 0 for a signal that took no part."""
+class Signal(NamedTuple):
+    """Why an entry got its score: parts that add up to it; 0 for a signal that took no part.
+
+    A tuple, because every search makes dozens of them.
+    """
 
     lexical: float
     vector: float
@@ -99,14 +102,7 @@ class Signal:
 
     def by_name(self) -> dict[str, float]:
         """Give every part by its name."""
-        return {
-            "lexical": self.lexical,
-            "vector": self.vector,
-            "neighbour": self.neighbour,
-            "conversation": self.conversation,
-            "author": self.author,
-            "date": self.date,
-        }
+        return self._asdict()
 
     def parts(self) -> dict[str, float]:
         """Give the parts of the signals that took part, by name."""
@@ -203,7 +199,8 @@ def _passing(total: Floats, threshold: float, full: float) -> NDArray[np.bool_]:
     passed: NDArray[np.bool_] = total >= np.float32(evidence_of(threshold - _ROUNDING, full))
     if threshold > 0:
         close = np.flatnonzero(passed & (total < np.float32(evidence_of(threshold + _ROUNDING, full))))
-        passed[close] = relevance(total[close], full).astype(np.float64) >= threshold
+        if len(close):
+            passed[close] = relevance(total[close], full).astype(np.float64) >= threshold
     return passed
 
 
@@ -280,7 +277,6 @@ def _signals(
     scale = np.float32(1 / model.enough(evidence.count))
     parts = np.zeros((6, len(chosen)), np.float32)
     lexical, vector, neighbour, conversation, author, date = parts
-    alone = (evidence.previous[chosen] & evidence.following[chosen]) < 0
     mine = own[chosen] * scale
     lexical[:] = mine
     if evidence.products is not None:
@@ -288,20 +284,21 @@ def _signals(
         if evidence.missing_vector is not None:
             np.copyto(lexical, mine, where=evidence.missing_vector[chosen])
     np.maximum(mine - lexical, 0, out=vector)
+    talks = len(evidence.conversation_lexical) > 1
+    alone = (evidence.previous[chosen] & evidence.following[chosen]) < 0 if talks else slice(None)
     parts[:2, alone] *= np.float32(1 + model.alone)
-    numbers = evidence.conversations[chosen]
-    np.multiply(evidence.conversation_lexical[numbers], np.float32(model.conversation) * scale, out=conversation)
+    if talks:
+        numbers = evidence.conversations[chosen]
+        np.multiply(evidence.conversation_lexical[numbers], np.float32(model.conversation) * scale, out=conversation)
     if evidence.by_author is not None:
         np.minimum(evidence.lengths[chosen] * np.float32(model.author / _SHORT), np.float32(model.author), out=author)
         author *= evidence.by_author[chosen]
     if evidence.dated is not None:
         np.multiply(evidence.dated[chosen], np.float32(model.date), out=date)
-    np.maximum(total - parts.sum(axis=0), 0, out=neighbour)
-    neighbour[alone] = 0
+    if talks:
+        np.maximum(total - parts.sum(axis=0), 0, out=neighbour)
+        neighbour[alone] = 0
     parts[parts < _TRACE] = 0
     whole = parts.sum(axis=0)
     parts *= np.divide(scores, whole, out=np.zeros_like(whole), where=whole > 0)
-    return [
-        Signal(lexical=a, vector=b, neighbour=c, conversation=d, author=e, date=f)
-        for a, b, c, d, e, f in parts.T.tolist()
-    ]
+    return list(map(Signal._make, parts.T.tolist()))

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -235,7 +236,7 @@ def search_skills(
     def with_status(link: Link, _scope_id: int) -> NDArray[np.int64]:
         assert status is not None
         found = link.run(_OF_STATUS, {"tenant": tenant, "status": status.value}).fetchall()
-        return np.fromiter((row[0] for row in found), np.int64, count=len(found))
+        return np.fromiter(chain.from_iterable(found), np.int64, count=len(found))
 
     ranked = engine.rank(
         link,
