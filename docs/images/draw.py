@@ -4,18 +4,22 @@ import asyncio
 import re
 from pathlib import Path
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.text import Text
 
 import lamina
 from lamina.cli import demo_sample as sample
+from lamina.cli.context_tables import receipt_view
 from lamina.cli.tables import results_note, results_table
+from lamina.context.receipt import Receipt
+from lamina.context.tools import ToolDescriptor
 
 FOLDER = Path(__file__).parent
 QUESTION = "When may we deploy the shop?"
+TASK = "deploy the web app"
 
 
-async def ask() -> lamina.SearchResults:
+async def search() -> lamina.SearchResults:
     """The answer of the demo's sample to one question."""
     async with lamina.open(":memory:") as app:
         await app.hierarchy.set(project_id="shop", team_id="storefront", org_id="commerce", company_id="acme")
@@ -23,19 +27,55 @@ async def ask() -> lamina.SearchResults:
         return await app.memory.search(QUESTION, user_id="ana", project_id="shop", explain=True)
 
 
-def main() -> None:
-    """Write `search.svg`."""
-    results = asyncio.run(ask())
-    with (FOLDER / "search.svg").open("w") as nowhere:
+async def assemble() -> Receipt:
+    """The receipt of a prompt that several layers had something for."""
+    async with lamina.open(":memory:", knowledge={"enabled": True}, skill={"auto_approve": True}) as app:
+        await app.memory.add("Ana wants to see the plan before the web app is deployed", user_id="ana")
+        await app.knowledge.save("deploy-rule", "Never deploy the web app on a Friday", category="rule")
+        await app.knowledge.save("web-stack", "The web app runs on FastAPI behind nginx", category="fact")
+        await app.learning.correct("deploying the web app", "Run the migrations before the deploy")
+        await app.references.save(
+            "runbook", type="wiki", location="wiki/runbook", summary="How to roll back a deploy of the web app"
+        )
+        await app.skills.create(
+            "release-notes",
+            description="Writes the release notes of the web app",
+            type="template",
+            definition={"template": "Released: {{ version }}"},
+        )
+        tools = [
+            ToolDescriptor(name="deploy", description="Deploy an app to production"),
+            ToolDescriptor(name="weather", description="Tell the weather of a place"),
+        ]
+        context = app.context.with_tools(tools)
+        with app.session("telegram:42:7"):
+            base = "You are the release assistant of a small team. Be brief."
+            prompt = await context.assemble(base, query=TASK, user_id="ana", budget_tokens=290)
+        return prompt.receipt
+
+
+def draw(name: str, command: str, *output: RenderableType) -> None:
+    """Write a terminal as a picture."""
+    with (FOLDER / f"{name}.svg").open("w") as nowhere:
         console = Console(record=True, width=104, file=nowhere, force_terminal=True)
-        console.print(Text(f'$ lamina search "{QUESTION}" --user ana --project shop --explain', style="bold"))
-        console.print(results_table(results, explain=True))
-        console.print(Text(f"  {results_note(results)}", style="dim"))
-    picture = console.export_svg(title="lamina search", unique_id="search")
+        console.print(Text(f"$ {command}", style="bold"))
+        for each in output:
+            console.print(each)
+    picture = console.export_svg(title=" ".join(command.split()[:2]), unique_id=name)
     # The picture names fonts that readers have instead of loading one.
     picture = re.sub(r"@font-face \{.*?\}", "", picture, flags=re.DOTALL)
     picture = picture.replace("font-family: Fira Code", "font-family: ui-monospace, Menlo, Consolas")
-    (FOLDER / "search.svg").write_text("\n".join(line.rstrip() for line in picture.splitlines()) + "\n")
+    (FOLDER / f"{name}.svg").write_text("\n".join(line.rstrip() for line in picture.splitlines()) + "\n")
+
+
+def main() -> None:
+    """Write both pictures."""
+    results = asyncio.run(search())
+    note = Text(f"  {results_note(results)}", style="dim")
+    asked = f'lamina search "{QUESTION}" --user ana --project shop --explain'
+    draw("search", asked, results_table(results, explain=True), note)
+    explained = f'lamina context explain "{TASK}" --user ana --session telegram:42:7 --budget 290'
+    draw("context", explained, receipt_view(asyncio.run(assemble())))
 
 
 if __name__ == "__main__":
