@@ -169,6 +169,7 @@ class House:
             metrics=self._metrics,
             tenant=self._tenant,
             retry=self._settings.retry,
+            hidden=() if self._settings.knowledge.enabled else (StoredKnowledge.kind, StoredLearnings.kind),
         )
         if graph.buffer is not None:
             self._crew.start(graph.buffer, name="graph")

@@ -3,10 +3,10 @@
 import pytest
 
 import lamina
-from lamina.errors import ConfigurationError
+from lamina.errors import ConfigurationError, InvalidInputError
 from lamina.graph.settings import GraphSettings
-from lamina.graph.types import Expansion
-from tests.graph.opening import graph_app
+from lamina.graph.types import Expansion, Source
+from tests.graph.opening import graph_app, said, user
 from tests.stores import static_embedder
 
 pytestmark = pytest.mark.anyio
@@ -54,6 +54,27 @@ async def test_a_deletion_cleans_the_graph_up_also_while_it_is_off(store_url: st
         await app.memory.delete(added.id, user_id="u1")
         count = "SELECT (SELECT count(*) FROM graph_triple) + (SELECT count(*) FROM graph_mention)"
         assert (await app.parts.database.read(lambda link: link.raw.execute(count).fetchone()))[0] == 0
+
+
+@pytest.mark.requirement("knowledge.disabled")
+async def test_while_knowledge_is_off_the_graph_shows_nothing_of_it(store_url: str) -> None:
+    async with graph_app(store_url) as app:
+        await app.knowledge.save("stack", "Acme uses PostgreSQL. Billing depends on PostgreSQL.", category="fact")
+        await app.learning.correct("Acme is down", "Restart PostgreSQL.")
+        await app.memory.add("Ann works at Acme.", user_id="u1")
+        await app.graph.settled()
+    graph = {"enabled": True}
+    async with lamina.open(store_url, embedder=static_embedder(), graph=graph) as app:
+        mine = user("u1")
+        assert [said(one) for one in await app.graph.find(reach=mine)] == [("Ann", "works_at", "Acme")]
+        assert [visit.name for visit in (await app.graph.traverse("Ann", depth=3, reach=mine)).visits] == ["Acme"]
+        assert await app.graph.entity("PostgreSQL", reach=mine) is None
+        assert {text.source.kind for text in (await app.graph.expand("Acme", reach=mine)).texts} == {"memory"}
+        prompt = await app.context.assemble("", query="Acme PostgreSQL", user_id="u1")
+        assert "Ann works at Acme" in prompt.text
+        assert "PostgreSQL" not in prompt.text
+        with pytest.raises(InvalidInputError, match="knowledge"):
+            await app.graph.add("a", "knows", "b", source=Source(kind="knowledge", key="stack"))
 
 
 @pytest.mark.parametrize(

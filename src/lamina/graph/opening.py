@@ -1,6 +1,6 @@
 """Joins a graph to the rooms whose texts it is made from."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from lamina.database.engine import Database
 from lamina.database.texts import StoredTexts
@@ -23,8 +23,13 @@ def open_graph(
     tenant: str,
     retry: RetryPolicy,
     extractor: TripleExtractor | None = None,
+    hidden: Collection[str] = (),
 ) -> GraphService:
-    """A graph over the rooms' texts; while it is on, with a buffer for the caller to start and stop."""
+    """A graph over the rooms' texts; while it is on, with a buffer for the caller to start and stop.
+
+    Texts of the `hidden` kinds are neither read nor shown, nor is what was read from them before.
+    """
+    texts = [source for source in texts if source.kind not in hidden]
     buffer = None
     if settings.enabled:
         buffer = GraphBuffer(
@@ -44,4 +49,5 @@ def open_graph(
         tenant=tenant,
         texts=texts,
         buffer=buffer,
+        hidden=hidden,
     )

@@ -54,6 +54,8 @@ class View:
     predicates: Collection[Predicate] = ()
     """Only these relations; none named is all."""
     least_weight: float = 0.0
+    hidden: Collection[str] = ()
+    """Kinds of sources that are not shown."""
 
     def sees(self) -> list[sa.ColumnElement[bool]]:
         """The conditions on triples."""
@@ -71,7 +73,7 @@ class View:
             moment = to_micros(self.at)
             conditions.append(sa.or_(columns.valid_from.is_(None), columns.valid_from <= moment))
             conditions.append(sa.or_(columns.valid_until.is_(None), columns.valid_until > moment))
-        return conditions
+        return conditions + self._shown(columns.source_row)
 
     def mentions(self) -> list[sa.ColumnElement[bool]]:
         """The conditions on mentions."""
@@ -80,7 +82,15 @@ class View:
             columns.tenant == self.tenant,
             columns.scope.in_(self.scopes),
             sa.or_(columns.expires_at.is_(None), columns.expires_at > to_micros(self.now)),
+            *self._shown(columns.source_row),
         ]
+
+    def _shown(self, source_row: sa.Column[Any]) -> list[sa.ColumnElement[bool]]:
+        if not self.hidden:
+            return []
+        source = graph_source.c
+        hidden = sa.select(source.row).where(source.tenant == self.tenant, source.kind.in_(sorted(self.hidden)))
+        return [source_row.not_in(hidden)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -44,7 +44,7 @@ from lamina.graph.writing import (
     remove_triples,
 )
 from lamina.kernel.buffer import BackfillReport
-from lamina.kernel.checks import check_choice, check_limit, check_moment, check_name, check_query
+from lamina.kernel.checks import check_choice, check_limit, check_moment, check_name, check_query, is_whole
 from lamina.kernel.clock import Clock
 from lamina.kernel.ids import new_id
 from lamina.observability.metrics import Metrics
@@ -69,6 +69,8 @@ class GraphService:
     """The rooms whose texts an expansion may bring."""
     buffer: GraphBuffer | None = None
     """What reads saved texts into the graph, while it is on."""
+    hidden: Collection[str] = ()
+    """Kinds of texts whose room is switched off: nothing of theirs is shown."""
     _by_kind: Mapping[str, StoredTexts] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -346,10 +348,11 @@ class GraphService:
             now=self.clock.now(),
             at=check_moment("at", at),
             predicates=frozenset(check_choice("predicate", one, Predicate) for one in predicates),
+            hidden=self.hidden,
         )
 
     def _checked(self, source: Source) -> Source:
-        if source.kind in self._by_kind:
+        if source.kind in (*self._by_kind, *self.hidden):
             raise InvalidInputError(
                 f"Triples of the kind {source.kind!r} are read from its texts; choose another kind of source.",
                 details={"field": "source", "kind": source.kind},
@@ -364,19 +367,16 @@ class GraphService:
         return check_limit(self.settings.limit if given is None else given, most=self.settings.max_limit)
 
     def _depth(self, given: int | None) -> int:
-        depth: object = self.settings.depth if given is None else given
-        if not isinstance(depth, int) or isinstance(depth, bool) or not 1 <= depth <= self.settings.max_depth:
-            raise InvalidInputError(
-                f"depth must be a whole number from 1 to {self.settings.max_depth}.", details={"field": "depth"}
-            )
+        depth, most = self.settings.depth if given is None else given, self.settings.max_depth
+        if not is_whole(depth, 1, most):
+            raise InvalidInputError(f"depth must be a whole number from 1 to {most}.", details={"field": "depth"})
         return int(depth)
 
     def _require_enabled(self) -> None:
         if not self.settings.enabled:
+            told = "(in lamina.toml, as LAMINA_GRAPH__ENABLED=true, or with graph={'enabled': True})"
             raise ConfigurationError(
-                "The graph is switched off; set `graph.enabled = true` (in lamina.toml, as "
-                "LAMINA_GRAPH__ENABLED=true, or with graph={'enabled': True}).",
-                details={"setting": "graph.enabled"},
+                f"The graph is switched off; set `graph.enabled = true` {told}.", details={"setting": "graph.enabled"}
             )
 
     @contextmanager
