@@ -36,7 +36,8 @@ def app(tmp_path: Path) -> Iterator[sync.SyncApp]:
 
 
 def verbs(kind: type) -> dict[str, Callable[..., object]]:
-    return {name: member for name, member in vars(kind).items() if not name.startswith("_") and callable(member)}
+    members = {name: getattr(kind, name) for name in dir(kind) if not name.startswith("_")}
+    return {name: member for name, member in members.items() if callable(member)}
 
 
 # Completing identifiers is what a search does with the hierarchy; nobody calls it.

@@ -29,6 +29,10 @@ def test_the_program_has_the_commands_it_promises() -> None:
     }
 
 
+MUST_EXIST = {"locomo10.json", "tools.json", "prompt.md"}
+"""Files of the examples that the program opens; this one stands in for them."""
+
+
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
 def test_every_command_explains_itself_within_eighty_columns(terminal: Terminal, path: tuple[str, ...]) -> None:
     shown = terminal.ok(*path, "--help").out
@@ -44,16 +48,11 @@ def test_every_example_in_a_help_is_a_command_line_that_parses(path: tuple[str, 
     examples = [line for line in command.epilog.split("\n\n")[1:] if line.startswith("lamina ")]
     for example in examples:
         words = _words(example.split(" | ")[0].split(" > ")[0])[1 + len(path) :]
-        command.make_context(path[-1], [word for word in words if word != "locomo10.json"] + _file(words))
+        command.make_context(path[-1], [__file__ if word in MUST_EXIST else word for word in words])
 
 
 def _words(line: str) -> list[str]:
     return shlex.split(line)
-
-
-def _file(words: list[str]) -> list[str]:
-    """An argument that must exist stands for one that need not in the example."""
-    return [__file__] if "locomo10.json" in words else []
 
 
 def test_shared_options_may_stand_before_or_after_the_command(terminal: Terminal, tmp_path: Path) -> None:

@@ -97,5 +97,5 @@ async def test_the_extra_is_named_where_it_is_missing(sqlite_url: str, monkeypat
     monkeypatch.setitem(sys.modules, "stackone_defender.classifiers.onnx_classifier", None)
     monkeypatch.delitem(sys.modules, "lamina.context.classifier")
     with pytest.raises(ConfigurationError, match=r"lamina\[defender\]"):
-        async with context_app(sqlite_url, classifier=True):
-            pass
+        async with context_app(sqlite_url, classifier=True) as app:
+            _ = app.context

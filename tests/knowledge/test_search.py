@@ -178,7 +178,8 @@ async def test_words_find_what_a_failing_embedder_could_not_embed(store_url: str
     embedder = CountingEmbedder()
     async with knowing_app(store_url, clock=clock, embedder=embedder) as app:
         embedder.failures = [EmbeddingFailedError(), EmbeddingFailedError()]
-        saved = await app.knowledge.save("theme", "Prefers dark mode", category="preference")
+        knowledge = replace(app.knowledge, embeddings=None)  # embedded during the save, not after it
+        saved = await knowledge.save("theme", "Prefers dark mode", category="preference")
         assert saved.outcome == "created"
-        assert [hit.key for hit in await app.knowledge.search("dark mode")] == ["theme"]
+        assert [hit.key for hit in await knowledge.search("dark mode")] == ["theme"]
         assert embedder.failures == []

@@ -128,9 +128,10 @@ async def test_a_vector_of_another_model_is_refused(app: App, queued: KnowledgeS
 async def test_what_has_no_vector_is_found_for_a_back_fill(store_url: str, clock: ManualClock) -> None:
     embedder = CountingEmbedder()
     async with knowing_app(store_url, clock=clock, embedder=embedder) as app:
-        await app.knowledge.save("with", "text", category="fact")
+        knowledge = replace(app.knowledge, embeddings=None)  # embedded during the save, not after it
+        await knowledge.save("with", "text", category="fact")
         embedder.failures = [EmbeddingFailedError()]
-        await app.knowledge.save("without", "text", category="fact")
+        await knowledge.save("without", "text", category="fact")
         model = app.parts.provider.model.id
         pending = await app.parts.database.read(lambda link: knowledge_texts().pending(link, model, after=-1, limit=9))
         assert [item.text for item in pending] == ["without\ntext"]

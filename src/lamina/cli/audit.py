@@ -1,5 +1,6 @@
 """`lamina audit`: what was done, by whom, to what."""
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -7,8 +8,7 @@ import typer
 from lamina.cli.command import command
 from lamina.cli.invocation import Invocation
 from lamina.cli.knowledge_tables import audit_table
-from lamina.cli.options import moment, moment_option
-from lamina.kernel.clock import SystemClock
+from lamina.cli.options import flag, moment, moment_option
 from lamina.knowledge.records import audit_record
 from lamina.knowledge.types import AuditPage
 
@@ -42,10 +42,10 @@ def list_(
     until: Annotated[str | None, moment_option("--until", "Before then: a moment, or 90m, 12h, 30d ago.")] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", help="Rows on a page.")] = 50,
     cursor: Annotated[str | None, typer.Option(metavar="TEXT", help="Where the page before this one ended.")] = None,
-    every: Annotated[bool, typer.Option("--all", help="Every page.")] = False,
+    every: Annotated[bool, flag("--all", "Every page.")] = False,
 ) -> None:
     """List the audit log, newest first."""
-    now = SystemClock().now()
+    now = datetime.now(UTC)
     choice: dict[str, Any] = {
         "action": action,
         "actor": actor,

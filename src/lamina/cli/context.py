@@ -9,6 +9,7 @@ from rich.text import Text
 
 from lamina.cli.command import command
 from lamina.cli.invocation import Invocation
+from lamina.cli.options import flag
 from lamina.cli.output import plain
 from lamina.errors import InvalidInputError
 
@@ -46,8 +47,8 @@ def explain(
         typer.Option(exists=True, dir_okay=False, metavar="FILE", help="JSON list of tools: name and description."),
     ] = None,
     budget: Annotated[int | None, typer.Option(metavar="TOKENS", help="For everything added; 0 is unlimited.")] = None,
-    prompt: Annotated[bool, typer.Option("--prompt", help="Print the prompt itself instead of the receipt.")] = False,
-    keep: Annotated[bool, typer.Option("--keep", help="Store the receipt, to be looked at later.")] = False,
+    prompt: Annotated[bool, flag("--prompt", "Print the prompt itself instead of the receipt.")] = False,
+    keep: Annotated[bool, flag("--keep", "Store the receipt, to be looked at later.")] = False,
 ) -> None:
     """Assemble the prompt for a query and print its receipt: what is in it, what is not, and why."""
     from lamina.cli.context_tables import receipt_view

@@ -1,6 +1,6 @@
 """`lamina graph`: who and what is related to what."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -9,15 +9,14 @@ from rich.text import Text
 from lamina.cli.command import command
 from lamina.cli.graph_tables import neighbours_table, path_text, triple_text, walk_tree
 from lamina.cli.invocation import Invocation
-from lamina.cli.options import moment, moment_option
+from lamina.cli.options import flag, moment, moment_option
 from lamina.errors import InvalidInputError
 from lamina.graph.records import entity_record, neighbour_record, triple_record, visit_record, walk_record
 from lamina.graph.types import Direction, Entity, Neighbour, Predicate, Reach, Triple, Visit, Walk
-from lamina.kernel.buffer import BackfillReport
-from lamina.kernel.clock import SystemClock
 
 if TYPE_CHECKING:
     from lamina.app import App
+    from lamina.kernel.buffer import BackfillReport
 
 commands = typer.Typer(
     name="graph",
@@ -112,8 +111,8 @@ def neighbours(
     call: Invocation,
     name: _Name,
     relation: _Only = None,
-    incoming: Annotated[bool, typer.Option("--in", help="Only what leads to the entity.")] = False,
-    outgoing: Annotated[bool, typer.Option("--out", help="Only what leads away from it.")] = False,
+    incoming: Annotated[bool, flag("--in", "Only what leads to the entity.")] = False,
+    outgoing: Annotated[bool, flag("--out", "Only what leads away from it.")] = False,
     at: _At = None,
     limit: _Limit = None,
     session_key: _Session = None,
@@ -202,7 +201,7 @@ def remove(
 def backfill(call: Invocation) -> None:
     """Read every stored text, of every tenant, that the graph has not read as it is now."""
 
-    async def work(app: "App") -> BackfillReport:
+    async def work(app: "App") -> "BackfillReport":
         return await app.graph.backfill()
 
     report = call.run(work)
@@ -215,7 +214,7 @@ async def _reach(app: "App", call: Invocation, session_key: str | None) -> Reach
 
 
 def _moment(text: str | None, option: str) -> datetime | None:
-    return moment(text, option, now=SystemClock().now())
+    return moment(text, option, now=datetime.now(UTC))
 
 
 def _nothing(name: str) -> Text:

@@ -8,7 +8,7 @@ import typer
 from lamina.cli.command import command
 from lamina.cli.invocation import Invocation
 from lamina.cli.knowledge_tables import hits_table, knowledge_fields, knowledge_table, versions_table
-from lamina.cli.options import tag_option
+from lamina.cli.options import flag, tag_option
 from lamina.knowledge.records import entry_record, hit_record, version_record
 from lamina.knowledge.types import (
     Category,
@@ -111,7 +111,7 @@ def search(
     category: _Only = None,
     limit: Annotated[int | None, typer.Option("--limit", "-n", metavar="N", help="Results at most.")] = None,
     threshold: Annotated[float | None, typer.Option(metavar="0..1", help="The relevance a result needs.")] = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Show which signals gave which part of a score.")] = False,
+    explain: Annotated[bool, flag("--explain", "Show which signals gave which part of a score.")] = False,
 ) -> None:
     """Search the latest versions by text, use and age."""
 
@@ -133,7 +133,7 @@ def list_(
     category: _Only = None,
     limit: Annotated[int | None, typer.Option("--limit", "-n", metavar="N", help="Entries on a page.")] = None,
     cursor: Annotated[str | None, typer.Option(metavar="TEXT", help="Where the page before this one ended.")] = None,
-    every: Annotated[bool, typer.Option("--all", help="Every page.")] = False,
+    every: Annotated[bool, flag("--all", "Every page.")] = False,
 ) -> None:
     """List what is known, newest key first."""
 
@@ -176,7 +176,7 @@ def delete(call: Invocation, key: _Key) -> None:
 def slots(
     call: Invocation,
     session: Annotated[str, typer.Argument(metavar="SESSION", help="The session's key.")],
-    reset: Annotated[bool, typer.Option("--reset", help="Free them all.")] = False,
+    reset: Annotated[bool, flag("--reset", "Free them all.")] = False,
 ) -> None:
     """Show how many new keys a session has saved and may save, and free its slots."""
 

@@ -1,6 +1,6 @@
 """`lamina learning`: what was learned from failing tools and from corrections."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -8,8 +8,7 @@ import typer
 from lamina.cli.command import command
 from lamina.cli.invocation import Invocation
 from lamina.cli.learning_tables import learning_fields, learning_hits_table, learnings_table, statistics_table
-from lamina.cli.options import moment, moment_option, tag_option
-from lamina.kernel.clock import SystemClock
+from lamina.cli.options import flag, moment, moment_option, tag_option
 from lamina.knowledge.types import Origin
 from lamina.learning.records import learning_hit_record, learning_record, statistics_record
 from lamina.learning.types import (
@@ -45,7 +44,9 @@ _Origin = Annotated[str, typer.Option(metavar="NAME", help=f"Who said it: {', '.
 _Only = Annotated[str | None, typer.Option("--category", "-c", metavar="NAME", help=f"Only this one of {_NAMES}.")]
 _Limit = Annotated[int | None, typer.Option("--limit", "-n", metavar="N", help="Results at most.")]
 _Most = Annotated[float | None, typer.Option("--max-confidence", metavar="0..1", help="Only up to this confidence.")]
-_Fixed = Annotated[bool | None, typer.Option("--with-fix/--without-fix", help="Only with, or only without a fix.")]
+_Fixed = Annotated[
+    bool | None, typer.Option("--with-fix/--without-fix", metavar="", help="Only with, or only without a fix.")
+]
 _Age = Annotated[
     str | None, moment_option("--not-seen-since", "Only what did not occur since: a moment, or 12h, 30d ago.")
 ]
@@ -66,7 +67,7 @@ def list_(
     with_fix: _Fixed = None,
     limit: _Limit = None,
     cursor: Annotated[str | None, typer.Option(metavar="TEXT", help="Where the page before this one ended.")] = None,
-    every: Annotated[bool, typer.Option("--all", help="Every page.")] = False,
+    every: Annotated[bool, flag("--all", "Every page.")] = False,
 ) -> None:
     """List what was learned, newest first."""
     since = _since(not_seen_since)
@@ -127,13 +128,13 @@ def search(
     query: Annotated[str, typer.Argument(metavar="QUERY", help="A question, an error, or some words.")],
     tool: _Tool = None,
     category: _Only = None,
-    unsolved: Annotated[bool, typer.Option("--unsolved", help="Also without a fix, or one not trusted yet.")] = False,
+    unsolved: Annotated[bool, flag("--unsolved", "Also without a fix, or one not trusted yet.")] = False,
     min_confidence: Annotated[
         float | None, typer.Option(metavar="0..1", help="The confidence a fix needs; 0.7 unless told.")
     ] = None,
     limit: _Limit = None,
     threshold: Annotated[float | None, typer.Option(metavar="0..1", help="The relevance a result needs.")] = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Show which signals gave which part of a score.")] = False,
+    explain: Annotated[bool, flag("--explain", "Show which signals gave which part of a score.")] = False,
 ) -> None:
     """Search the known solutions: learnings with a fix that is trusted."""
 
@@ -234,7 +235,9 @@ def fix_(call: Invocation, id: _Id, fix: _Fix, diagnosis: _Why = None, origin: _
 def outcome(
     call: Invocation,
     id: _Id,
-    helped: Annotated[bool, typer.Option("--helped/--failed", help="Whether the fix helped.", show_default=False)],
+    helped: Annotated[
+        bool, typer.Option("--helped/--failed", metavar="", help="Whether the fix helped.", show_default=False)
+    ],
 ) -> None:
     """Count that a fix was tried: its confidence rises or falls."""
 
@@ -289,7 +292,7 @@ def cleanup(
     max_confidence: _Most = None,
     not_seen_since: _Age = None,
     with_fix: _Fixed = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be removed.")] = False,
+    dry_run: Annotated[bool, flag("--dry-run", "Only show what would be removed.")] = False,
 ) -> None:
     """Remove the learnings that meet every criterion given; at least one is needed."""
     since = _since(not_seen_since)
@@ -335,7 +338,7 @@ def delete(call: Invocation, id: _Id) -> None:
 def slots(
     call: Invocation,
     session: Annotated[str, typer.Argument(metavar="SESSION", help="The session's key.")],
-    reset: Annotated[bool, typer.Option("--reset", help="Free them all.")] = False,
+    reset: Annotated[bool, flag("--reset", "Free them all.")] = False,
 ) -> None:
     """Show how many learnings a session has stored and may store, and free its slots."""
 
@@ -358,4 +361,4 @@ def _saved(call: Invocation, result: SaveLearningResult) -> None:
 
 
 def _since(text: str | None) -> datetime | None:
-    return moment(text, "--not-seen-since", now=SystemClock().now(), past=True)
+    return moment(text, "--not-seen-since", now=datetime.now(UTC), past=True)

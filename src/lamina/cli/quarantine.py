@@ -7,6 +7,7 @@ from rich.text import Text
 
 from lamina.cli.command import command
 from lamina.cli.invocation import Invocation
+from lamina.cli.options import flag
 
 if TYPE_CHECKING:
     from lamina.app import App
@@ -23,7 +24,7 @@ commands = typer.Typer(
 @command(commands, "list", examples=("lamina quarantine list", "lamina quarantine list --all --json"))
 def list_(
     call: Invocation,
-    all: Annotated[bool, typer.Option("--all", help="Also what was released or purged.")] = False,
+    all: Annotated[bool, flag("--all", "Also what was released or purged.")] = False,
     limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", help="Cases at most.")] = 50,
 ) -> None:
     """List what is held, newest first."""
@@ -61,7 +62,7 @@ def release(
 def purge(
     call: Invocation,
     ids: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="Only these cases.")] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", metavar="", help="Do not ask.")] = False,
 ) -> None:
     """Erase the kept copies of what is held, and hold it back for good. The text in its own room stays there."""
     if not yes:

@@ -8,7 +8,7 @@ from lamina.cli.command import command
 from lamina.cli.invocation import Invocation
 from lamina.cli.knowledge import ACTOR
 from lamina.cli.knowledge_tables import reference_fields, reference_hits_table, references_table
-from lamina.cli.options import json_object
+from lamina.cli.options import flag, json_object
 from lamina.knowledge.records import reference_hit_record, reference_record
 from lamina.knowledge.types import Origin, Reference, ReferenceHit, ReferencePage, ReferenceType
 
@@ -94,7 +94,7 @@ def list_(
     type: _Only = None,
     limit: Annotated[int | None, typer.Option("--limit", "-n", metavar="N", help="References on a page.")] = None,
     cursor: Annotated[str | None, typer.Option(metavar="TEXT", help="Where the page before this one ended.")] = None,
-    every: Annotated[bool, typer.Option("--all", help="Every page.")] = False,
+    every: Annotated[bool, flag("--all", "Every page.")] = False,
 ) -> None:
     """List references, newest name first."""
 

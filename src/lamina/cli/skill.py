@@ -9,7 +9,7 @@ import typer
 from lamina.cli.command import command
 from lamina.cli.invocation import Invocation
 from lamina.cli.knowledge import ACTOR
-from lamina.cli.options import json_object
+from lamina.cli.options import flag, json_object
 from lamina.cli.output import one_line
 from lamina.cli.skill_check import check_corpus, check_files, read_script
 from lamina.cli.skill_tables import skill_fields, skill_hits_table, skills_table
@@ -49,7 +49,7 @@ def create(
     text: Annotated[str | None, typer.Option(metavar="TEXT", help="The script, the template, or the steps.")] = None,
     file: Annotated[Path | None, typer.Option(metavar="FILE", help="Read that from a file; - is stdin.")] = None,
     parameters: Annotated[str | None, typer.Option(metavar="JSON", help="A JSON schema of its parameters.")] = None,
-    approve: Annotated[bool, typer.Option("--approve", help="Approve it at once.")] = False,
+    approve: Annotated[bool, flag("--approve", "Approve it at once.")] = False,
 ) -> None:
     """Keep a new skill. It is checked now, and runs only after it was approved."""
     content = _content(text, file)
@@ -97,7 +97,7 @@ def list_(
 def show(
     call: Invocation,
     name: _Name,
-    history: Annotated[bool, typer.Option("--history", help="Every version, newest first.")] = False,
+    history: Annotated[bool, flag("--history", "Every version, newest first.")] = False,
 ) -> None:
     """Show a skill with all its fields: look before you approve."""
 
@@ -219,7 +219,7 @@ def export(
     call: Invocation,
     name: _Name,
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where its folder is made.")],
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
+    overwrite: Annotated[bool, flag("--overwrite", "Replace what is there.")] = False,
 ) -> None:
     """Write a skill as a SKILL.md folder."""
 

@@ -48,6 +48,7 @@ _PUT_ENTRY = Prepared(sa.insert(index_entry))
 _MOVE = Prepared(
     sa.update(index_entry)
     .where(
+        index_entry.c.tenant == sa.bindparam("of_tenant"),
         index_entry.c.scope_id == sa.bindparam("scope_id"),
         index_entry.c.version == sa.bindparam("indexed"),
         index_entry.c.entry == sa.bindparam("entry"),
@@ -121,7 +122,7 @@ def add_vectors(
         members = list(group)
         place = touch(link, key, added=0)
         _put_vectors(link, place, tenant, model_id, [(item.entry, *vectors[item.entry]) for item in members])
-        at = {"scope_id": place.scope_id, "new": place.version}
+        at = {"of_tenant": tenant, "scope_id": place.scope_id, "new": place.version}
         link.run_many(_MOVE, [{**at, "indexed": item.indexed, "entry": item.entry} for item in members])
         owner.moved(link, tenant, [item.entry for item in members], place.version)
     return len(held)

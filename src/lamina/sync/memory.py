@@ -20,6 +20,7 @@ class SyncMemory(Twin[MemoryService]):
     delete = blocking(MemoryService.delete)
     bulk_delete = blocking(MemoryService.bulk_delete)
     list = blocking(MemoryService.list)
+    scope_names = blocking(MemoryService.scope_names)
 
     def for_tenant(self, tenant: str) -> "SyncMemory":
         """The same memory for another tenant."""
