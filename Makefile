@@ -49,7 +49,7 @@ test: setup $(VENV)/.sandbox
 	@echo "== import floors"
 	@$(BIN)/lint-imports
 	@echo "== tests"
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n auto --dist worksteal
 
 bench: setup
 	@$(BIN)/python -m benchmarks
