@@ -74,7 +74,12 @@ def open_context(
     runtime = RuntimeContextAdapter(knowledge_enabled=rooms.knowledge.settings.enabled, memory_enabled=True)
     return ContextService(
         retriever=ContextRetriever(
-            sources=rooms.sources(settings), settings=settings, tenant=tenant, metrics=metrics, runtime=runtime
+            sources=rooms.sources(settings),
+            settings=settings,
+            tenant=tenant,
+            metrics=metrics,
+            runtime=runtime,
+            together=database.together,
         ),
         settings=settings,
         quarantine=Quarantine(database=database, clock=clock, tenant=tenant),

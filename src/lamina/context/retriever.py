@@ -5,11 +5,12 @@ import logging
 import math
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from itertools import chain
+from types import NoneType
 from typing import Any
 
 from lamina.context.keywords import extract_keywords
@@ -40,6 +41,8 @@ _KEYWORDLESS = frozenset({ContextLayer.OBSERVATIONS, ContextLayer.REFLECTIONS})
 # Runtime context is read, not searched; the graph comes after the others, because it starts from what they found.
 _NOT_SEARCHED: frozenset[Place] = frozenset({ContextLayer.RUNTIME_CONTEXT, Semantic.GRAPH})
 _LONGEST_ITEM = 100_000
+_TEXT_OR_NONE = (str, NoneType)
+_MAPPINGS = (dict, Mapping)  # nearly all are dictionaries, and asking for a Mapping takes ten times as long
 
 Search = Callable[[], Awaitable[Sequence[ContextItem]]]
 """One layer's search, ready to run."""
@@ -55,6 +58,8 @@ class ContextRetriever:
     metrics: Metrics = field(default_factory=Metrics)
     tools: ToolRegistryProvider | None = None
     runtime: RuntimeContextProvider | None = None
+    together: Callable[[], AbstractContextManager[None]] = nullcontext
+    """A block for the searches, in which those of one store may share what they cost; see `Database.together`."""
 
     def with_tool_registry(self, provider: ToolRegistryProvider) -> "ContextRetriever":
         """The same retriever with tools to offer."""
@@ -101,7 +106,8 @@ class ContextRetriever:
             if self.runtime is not None and ContextLayer.RUNTIME_CONTEXT in places:
                 gathered.run(ContextLayer.RUNTIME_CONTEXT, self.runtime)
             searches = self._searches(places, request)
-            await gathered.run_all(searches, deadline_s=self.settings.deadline_s)
+            with self.together():
+                await gathered.run_all(searches, deadline_s=self.settings.deadline_s)
             if Semantic.GRAPH in places and Semantic.GRAPH in self.sources and keywords:
                 request = replace(request, found=tuple(chain.from_iterable(gathered.items.values())))
                 graph: dict[Place, Search] = {Semantic.GRAPH: partial(self.sources[Semantic.GRAPH].retrieve, request)}
@@ -200,15 +206,16 @@ def _is_item(item: Any, place: Place) -> bool:
     if type(item) is not ContextItem or item.layer != place:
         return False
     given: Any = item
-    texts = (given.category, given.location, given.session_key)
     return (
         isinstance(given.key, str)
         and isinstance(given.content, str)
         and len(given.key) + len(given.content) <= _LONGEST_ITEM
         and isinstance(given.origin, Origin)
-        and all(text is None or isinstance(text, str) for text in texts)
+        and isinstance(given.category, _TEXT_OR_NONE)
+        and isinstance(given.location, _TEXT_OR_NONE)
+        and isinstance(given.session_key, _TEXT_OR_NONE)
         and (given.at is None or isinstance(given.at, datetime))
-        and isinstance(given.signals, Mapping)
+        and isinstance(given.signals, _MAPPINGS)
         and _are_numbers([given.score, *given.signals.values()])
     )
 

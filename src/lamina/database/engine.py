@@ -8,16 +8,18 @@ import asyncio
 import shutil
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from lamina.database.address import Address, create_engine, parse_address
 from lamina.database.failure import closed, is_driver_error, translate
 from lamina.database.link import DialectName, Link
 from lamina.database.migrate import migrate
 from lamina.database.settings import DatabaseSettings
+from lamina.database.together import ReadsTogether, current_reads
 from lamina.database.writer import GroupWriter
 from lamina.errors import ConfigurationError
 
@@ -62,7 +64,27 @@ class Database:
 
     async def read(self, work: Callable[[Link], T]) -> T:
         """Run `work` on one consistent view of the store; it must not write."""
+        shared = current_reads.get()
+        if shared is not None and shared[0] is self and shared[1].is_open:
+            return await shared[1].read(work)
         return await self._hop(self._read, work)
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Let the reads that begin inside, also in tasks started there, share a hop to a thread.
+
+        PostgreSQL works on several connections at once, so there every read keeps its own.
+        """
+        if self.name == "postgresql":
+            yield
+            return
+        reads = ReadsTogether(self._view, self._submit)
+        token = current_reads.set((self, reads))
+        try:
+            yield
+        finally:
+            current_reads.reset(token)
+            reads.close()
 
     async def write(self, work: Callable[[Link], T]) -> T:
         """Run `work` in one transaction; durable when this returns, undone whole when `work` raises."""
@@ -134,6 +156,23 @@ class Database:
             return work(link)
         finally:
             if link.raw.in_transaction:  # not after an error that made SQLite give up the view
+                link.raw.execute("ROLLBACK")
+
+    @contextmanager
+    def _view(self) -> Iterator[Callable[[Callable[[Link], Any]], Any]]:
+        """Reads of SQLite on one view; a new one begins after an error that made SQLite give it up."""
+
+        def read(work: Callable[[Link], Any]) -> Any:
+            link = self._link()
+            if not link.raw.in_transaction:
+                link.raw.execute("BEGIN")
+            return work(link)
+
+        try:
+            yield lambda work: self._guard(read, work)
+        finally:
+            link: Link | None = getattr(self._local, "link", None)
+            if link is not None and link.raw.in_transaction:
                 link.raw.execute("ROLLBACK")
 
     def _write(self, work: Callable[[Link], T]) -> T:
