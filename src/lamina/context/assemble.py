@@ -150,7 +150,10 @@ def assemble(
     Without items, or when none fits, the text is the base unchanged.
     """
     measure = _estimated if count is estimate_tokens else count
-    candidates = [_candidates(part, items.get(part.place, ()), measure) for part in PARTS]
+    candidates = [
+        _candidates(part, found, measure) if (found := items.get(part.place)) else empty
+        for part, empty in zip(PARTS, _EMPTY, strict=True)
+    ]
     made = _within(base, candidates, budget_tokens, measure)
     if budget_tokens == UNLIMITED or measure is _estimated:
         return made
@@ -170,6 +173,9 @@ class _Candidates:
     items: tuple[ContextItem, ...]
     texts: tuple[str, ...]
     sizes: tuple[int, ...]
+
+
+_EMPTY = tuple(_Candidates(part=part, items=(), texts=(), sizes=()) for part in PARTS)
 
 
 def _candidates(part: Part, found: Iterable[ContextItem], measure: TokenCounter) -> _Candidates:
@@ -202,7 +208,8 @@ def _within(base: str, candidates: Sequence[_Candidates], budget: int, measure: 
     placed: list[Placed] = []
     cut: list[Cut] = []
     for one, frame, demand, grant in zip(candidates, frames, demands, grants, strict=True):
-        cut += _cut(one, demand, grant, room)
+        if len(grant.taken) < len(one.items):
+            cut += _cut(one, demand, grant, room)
         if not grant.taken:
             continue
         if not placed:

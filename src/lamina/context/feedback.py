@@ -1,8 +1,10 @@
 """Tells knowledge what was put before a model: counted in the background, after the turn has its prompt."""
 
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from operator import itemgetter
 
 from lamina.context.types import ContextItem, ContextLayer
 from lamina.kernel.background import BatchWorker
@@ -43,10 +45,9 @@ class UseFeedback:
 
     async def _handle(self, uses: Sequence[_Use]) -> None:
         # A key that several prompts carried was used several times: each round counts every key once.
-        left = sorted(uses, key=lambda use: (use.tenant, use.key))
+        left = Counter((use.tenant, use.key) for use in uses)
         while left:
-            now = list(dict.fromkeys(left))
-            for tenant, group in groupby(now, lambda use: use.tenant):
-                await self._count(tenant, [use.key for use in group])
-            for use in now:
-                left.remove(use)
+            now = sorted(left)
+            for tenant, group in groupby(now, itemgetter(0)):
+                await self._count(tenant, [key for _, key in group])
+            left -= Counter(now)

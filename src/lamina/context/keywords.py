@@ -7,6 +7,7 @@ part of a query language, so `AND` and `NOT` are plain stop words.
 
 import re
 import unicodedata
+from functools import lru_cache
 
 from lamina.index.common_words import is_stop_word
 from lamina.index.terms import fold, words
@@ -19,8 +20,12 @@ _COMPOUND = re.compile(r"\.?[^\W_]+(?:[-_.][^\W_]+)+|\.[^\W\d_]\w*")
 _EDGES = re.compile(r"^(?:(?!\.\w)[\W_])+|(?:[^\w+#]|_)+$")
 
 
+@lru_cache(maxsize=64)
 def extract_keywords(query: str) -> tuple[str, ...]:
-    """The keywords of a query, distinct, in order of appearance; empty when there is nothing to search for."""
+    """The keywords of a query, distinct, in order of appearance; empty when there is nothing to search for.
+
+    Remembered for a while, because several layers ask for those of one query.
+    """
     found: dict[str, None] = {}
     for chunk in fold(query).split():
         for word in _split(chunk):

@@ -30,7 +30,7 @@ def check_name(field: str, value: object, *, longest: int = MAX_NAME, operation:
     """A name: a non-blank string without control characters, of at most `longest` characters."""
     if not isinstance(value, str):
         refuse(f"{field} must be a string.", operation, field=field, type=type(value).__name__)
-    controls = any(unicodedata.category(character) == "Cc" for character in value)
+    controls = not value.isprintable() and any(unicodedata.category(character) == "Cc" for character in value)
     if not value.strip() or len(value) > longest or controls or unstorable(value) is not None:
         refuse(
             f"{field} must be a non-blank string of at most {longest} characters, "

@@ -1,5 +1,6 @@
 """Reads of stored learnings, each on one view of the store."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -12,7 +13,7 @@ from lamina.database.link import Link, Prepared, number_list
 from lamina.database.schema import from_micros
 from lamina.index.engine import Allowed, SearchEngine
 from lamina.index.query import Query
-from lamina.index.ranking import Ranked
+from lamina.index.ranking import Ranked, Signal
 from lamina.kernel.cursor import decode_cursor, encode_cursor, fingerprint
 from lamina.knowledge.statements import select_rows
 from lamina.learning.rows import LEARNING_COLUMNS, learning_from_row, learning_scope
@@ -22,6 +23,8 @@ from lamina.learning.types import Learning, LearningCategory, LearningHit, Learn
 
 _POOL = 6
 """So many times the limit are ranked before they are filtered, which mostly spares asking for all that pass."""
+_READ_FIRST = 2
+"""So many times the limit are read first, which mostly is enough."""
 
 _OF_TENANT = learning.c.tenant == sa.bindparam("tenant")
 _GET = Prepared(sa.select(*LEARNING_COLUMNS).where(_OF_TENANT, learning.c.id == sa.bindparam("id")))
@@ -84,12 +87,26 @@ def _rank(
 
 
 def _hits(link: Link, tenant: str, ranked: Ranked | None, search: Search) -> list[LearningHit]:
-    if ranked is None or not len(ranked.entries):
+    """The best of the ranked that the selection lets through; mostly the first ones do, and the rest is not read."""
+    if ranked is None:
         return []
-    params = {"rows": number_list(ranked.entries.tolist(), link.name), "tenant": tenant}
+    ranking = list(zip(ranked.entries.tolist(), ranked.scores.tolist(), ranked.signals, strict=True))
+    first = _READ_FIRST * search.limit
+    hits = _matching(link, tenant, ranking[:first], search)
+    if len(hits) < search.limit:
+        hits += _matching(link, tenant, ranking[first:], search)
+    return hits[: search.limit]
+
+
+def _matching(
+    link: Link, tenant: str, ranking: Sequence[tuple[int, float, Signal]], search: Search
+) -> list[LearningHit]:
+    if not ranking:
+        return []
+    params = {"rows": number_list([entry for entry, _, _ in ranking], link.name), "tenant": tenant}
     read = {row[0]: row for row in link.run(_BY_ROWS[link.name], params).fetchall()}
-    hits = []
-    for entry, score, signal in zip(ranked.entries.tolist(), ranked.scores.tolist(), ranked.signals, strict=True):
+    hits: list[LearningHit] = []
+    for entry, score, signal in ranking:
         row = read.get(entry)  # on PostgreSQL an entry can go between ranking and reading
         if row is not None and search.selection.matches(row):
             found = learning_from_row(row)
