@@ -1,5 +1,6 @@
 """The rooms of an open store, joined. Those that an app may never enter are opened at the first step inside."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -82,6 +83,7 @@ class House:
         self._metrics = metrics
         self._tenant = settings.memory.tenant
         self._crew = Crew(stop_s=_STOP_S)
+        self._loop = asyncio.get_running_loop()
         self.hierarchy = Hierarchy(parts.database, clock, tenant=self._tenant)
         # Both look for what an earlier run left undone, so they begin with the app.
         self._embeddings = self._late_vectors()
@@ -143,7 +145,7 @@ class House:
         from lamina.learning.opening import open_learning
 
         rules = self._settings.learning
-        return open_learning(self._named, rules, on_saved=self._listener, on_removed=remove_sources)
+        return open_learning(self._named, rules, loop=self._loop, on_saved=self._listener, on_removed=remove_sources)
 
     @cached_property
     def skills(self) -> "SkillService":
@@ -161,15 +163,19 @@ class House:
         from lamina.learning.stored import StoredLearnings
         from lamina.memory.stored import StoredMemories
 
+        known = (
+            StoredKnowledge(),
+            StoredLearnings(confidence_threshold=self._settings.learning.confidence_threshold),
+        )
         graph = open_graph(
             database=self.parts.database,
-            texts=(StoredMemories(), StoredKnowledge(), StoredLearnings()),
+            texts=(StoredMemories(), *known),
             settings=self._settings.graph,
             clock=self._clock,
             metrics=self._metrics,
             tenant=self._tenant,
             retry=self._settings.retry,
-            hidden=() if self._settings.knowledge.enabled else (StoredKnowledge.kind, StoredLearnings.kind),
+            hidden=() if self._settings.knowledge.enabled else tuple(texts.kind for texts in known),
         )
         if graph.buffer is not None:
             self._crew.start(graph.buffer, name="graph")

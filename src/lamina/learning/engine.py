@@ -85,15 +85,16 @@ class LearningEngine:
             refused_count=self._refused,
         )
 
-    def open(self) -> None:
-        """Take notes from now on; call on the event loop. Nothing runs until there is a first note."""
-        self._loop = asyncio.get_running_loop()
+    def open(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Take notes from now on, on this event loop, from any thread. Nothing runs until there is a first note."""
+        self._loop = loop
 
     async def close(self, deadline_s: float) -> None:
         """Learn from what was noted, for at most so many seconds, then stop; idempotent."""
         self._deliver()
         self._loop = None
         if self._worker is not None and self._hosting is not None:
+            await asyncio.sleep(0)  # a worker made for these very notes begins with the next turn of the loop
             self._dropped += await self._worker.stop(deadline_s)
             await self._hosting
             self._hosting = None

@@ -1,5 +1,6 @@
 """Joins the pieces of learning: what the app calls when it opens."""
 
+from asyncio import AbstractEventLoop
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,10 +16,11 @@ def open_learning(
     ground: Mapping[str, Any],
     rules: LearningSettings,
     *,
+    loop: AbstractEventLoop,
     on_saved: SavedListener | None = None,
     on_removed: RemovedListener | None = None,
 ) -> LearningService:
-    """Learning on the same ground as knowledge (the fields of `NamedTextService`); call on the event loop."""
+    """Learning on the same ground as knowledge (the fields of `NamedTextService`), whose work runs on the loop."""
     shared = {name: ground[name] for name in ("database", "metrics", "audit")}
     saver = LearningSaver(
         **shared,
@@ -28,5 +30,5 @@ def open_learning(
         on_removed=on_removed,
     )
     watcher = LearningEngine(**shared, settings=rules, knowledge=ground["settings"], clock=ground["clock"], saver=saver)
-    watcher.open()
+    watcher.open(loop)
     return LearningService(**ground, rules=rules, watcher=watcher, saver=saver)

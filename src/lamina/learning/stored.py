@@ -1,6 +1,7 @@
-"""Learnings as texts for other rooms: everybody in the tenant may see them."""
+"""Learnings as texts for other rooms: everybody in the tenant may see them, a fix only once it is trusted."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import sqlalchemy as sa
 
@@ -8,14 +9,23 @@ from lamina.database.link import Link
 from lamina.database.texts import StoredText
 from lamina.learning.rows import LEARNING_COLUMNS, learning_from_row, told_text
 from lamina.learning.tables import learning
+from lamina.learning.types import Learning
 
+KIND = "learning"
 _TEXT = sa.select(*LEARNING_COLUMNS, learning.c.tenant)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StoredLearnings:
     """What each learning says as `StoredTexts`; its key is its id."""
 
-    kind = "learning"
+    confidence_threshold: float
+    """Below it a fix is not told: nobody may come upon it by another way than the Known Solutions."""
+
+    @property
+    def kind(self) -> str:
+        """What these texts are called."""
+        return KIND
 
     def after(self, link: Link, row: int, *, limit: int, tenant: str | None = None) -> list[StoredText]:
         """Learnings above a row, ascending; of every tenant unless one is named."""
@@ -33,4 +43,7 @@ class StoredLearnings:
 
     def _read(self, link: Link, statement: sa.Select[*tuple[object, ...]]) -> list[StoredText]:
         found = [(row[0], row[-1], learning_from_row(row)) for row in link.execute(statement)]
-        return [StoredText(row=row, tenant=tenant, key=one.id, text=told_text(one)) for row, tenant, one in found]
+        return [StoredText(row=row, tenant=tenant, key=one.id, text=self._told(one)) for row, tenant, one in found]
+
+    def _told(self, one: Learning) -> str:
+        return told_text(one if one.confidence >= self.confidence_threshold else replace(one, fix=None))
