@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lamina.context.settings import ContextSettings
+from lamina.context.suspicion import findings
 from lamina.context.types import ContextItem, ContextLayer, LayerRequest, Origin, Place, Semantic, arguments
 from lamina.knowledge.reference import ReferenceService
 from lamina.knowledge.service import KnowledgeService
@@ -93,7 +94,7 @@ class LearningSource:
                 content=solution(hit.learning),
                 score=hit.score,
                 signals=hit.explain,
-                origin=Origin(hit.learning.origin.value),
+                origin=solution_origin(hit.learning),
                 category=hit.learning.category.value,
             )
             for hit in hits
@@ -107,6 +108,13 @@ def solution(learning: Learning) -> str:
     if learning.pattern is None:
         return f"When '{learning.trigger}' occurs: {learning.fix}"
     return f"When '{learning.trigger}' fails with '{learning.pattern}': {learning.fix}"
+
+
+def solution_origin(learning: Learning) -> Origin:
+    """Who a solution comes from: who gave the fix, unless the error it quotes, a tool's words, reads like orders."""
+    if learning.pattern is not None and findings(learning.pattern, Origin.TOOL):
+        return Origin.TOOL
+    return Origin(learning.origin.value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
