@@ -31,7 +31,8 @@ _TURNS = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _SPELT_OUT = re.compile(r"(?<!\w)\w(?:[ .*_-]\w){4,}(?!\w)")
 _ENCODED = re.compile(r"[A-Za-z0-9+/]{32,4096}={0,2}")
 _TEMPLATE = re.compile(r"<[|｜]\w+[|｜]>|\[/?inst\]|<</?sys>>|<(?:start|end)_of_turn>|</?system>", re.IGNORECASE)
-_LOOKALIKES = str.maketrans("аеорсхуіјѕԁһոԛԝ", "aeopcxyijsdhnqw")
+_EMPHASIS = re.compile(r"[*`~]+|(?<!\w)_+|_+(?!\w)")
+_LOOKALIKES = str.maketrans("аеорсхуіјѕԁһոԛԝαεικνορτυχϲϳ", "aeopcxyijsdhnqwaeikvoptuxcj")
 
 
 def findings(text: str, origin: Origin) -> tuple[str, ...]:
@@ -77,7 +78,7 @@ def _unseen(text: str) -> set[str]:
 
 
 def _undisguised(text: str) -> list[str]:
-    """Other readings of a text: invisible characters gone, letters put together, look-alikes and codes read."""
+    """Other readings of a text: invisible characters and emphasis gone, letters together, look-alikes, codes read."""
     readings = []
     plain = text
     if not text.isascii():
@@ -85,6 +86,8 @@ def _undisguised(text: str) -> list[str]:
         readings.append(plain)
         if (latin := plain.casefold().translate(_LOOKALIKES)) != plain.casefold():
             readings.append(latin)
+    if (bare := _EMPHASIS.sub("", plain)) != plain:
+        readings.append(bare)
     if _SPELT_OUT.search(plain):
         readings.append(_SPELT_OUT.sub(lambda run: re.sub(r"[ .*_-]", "", run[0]), re.sub(r"  +", "\n", plain)))
     readings += [spoken for run in _ENCODED.findall(plain) if (spoken := _decoded(run))]
