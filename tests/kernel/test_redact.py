@@ -24,6 +24,16 @@ SECRETS = {
     "a1b2c3d4e5": "client-secret: a1b2c3d4e5",
     "MIIEowIBAAKCAQEA": "-----BEGIN PRIVATE KEY-----\nMIIEowIBAAKCAQEA\n-----END PRIVATE KEY-----",
     "Zx9Kq2Lm": "the password is Zx9Kq2Lm, do not tell",
+    "Qs7vR2mXw9": "curl -sS -u admin:Qs7vR2mXw9 https://x",
+    "swordfish": "curl --user 'ann:swordfish' https://x",
+    "Ws4nT8kJp2": "http --user bob:Ws4nT8kJp2 x",
+    "Hd3fG6yUz1": "sshpass -p Hd3fG6yUz1 ssh host",
+    "Lk9bN5cVe4": "mysql -h db -u root -pLk9bN5cVe4 prod",
+    "Mj2hY7tRf6": "docker login -u ann -p Mj2hY7tRf6 registry.example",
+    "Bx5qA1sDw8": "wrong password 'Bx5qA1sDw8' for ann",
+    "Ge8rT3zUi7": "Anmeldung mit Passwort: Ge8rT3zUi7",
+    "Nc6pO4lKj9": "пароль: Nc6pO4lKj9",
+    "Ty1eW5qXa3": "密码：Ty1eW5qXa3",
     "ann.lee@example.com": "mail ann.lee@example.com about it",
 }
 ORDINARY = [
@@ -40,13 +50,20 @@ ORDINARY = [
     "The compass: north. Bypass = valve. A keyboard, a monkey: key points of the passage.",
     "SELECT * FROM users WHERE password = ? AND token = $1",
     "東京は日本の首都です。パスワードは秘密です。",
+    "docker run -u app:staff --user 1000:1000 image; chown -R app:app . && sudo -u postgres psql",
+    "mysql -h db -P3306 -u root -p prod; sshpass -p $PASS ssh host; curl -u $USER:$PASS x; mkdir -p a/b",
+    "Unexpected token 'x2foo' in JSON; the password 'correct horse' has two words",
     "ThisIsAVeryLongCamelCaseIdentifierForAService",
 ]
 
 
 @pytest.mark.parametrize("secret", SECRETS)
 def test_a_secret_is_hidden_wherever_it_stands(secret: str) -> None:
-    for text in (SECRETS[secret], f"\n  {SECRETS[secret]}\nand so on", json.dumps({"log": SECRETS[secret]})):
+    for text in (
+        SECRETS[secret],
+        f"\n  {SECRETS[secret]}\nand so on",
+        json.dumps({"log": SECRETS[secret]}, ensure_ascii=False),
+    ):
         assert secret not in redact(text)
 
 

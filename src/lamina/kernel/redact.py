@@ -36,12 +36,25 @@ _HEADER = re.compile(
     r"""(\\?["']?\s{0,9}[:=]\s{0,9}\\?["']?)([^\r\n"'\\]+)"""
 )
 _SCHEME = re.compile(r"\b(bearer|basic|token)(\s{1,9})([a-z0-9._~+/=-]{8,})")
-_HINT = re.compile(r"pass|pwd|secret|token|credential|key")
+_HINT = re.compile(r"pass|pwd|secret|token|credential|key|kennwort|contrase|senha|парол|密|パスワ|비밀")
 _ASSIGNED = re.compile(
-    rf"""({SECRET_NAME})(\\?["'`]?\]?\s{{0,9}}(?:=>|:=|==?|:)\s{{0,9}})({_QUOTED}|[^\s"',;&<>)\]}}]+)"""
+    rf"""({SECRET_NAME})(\\?["'`]?\]?\s{{0,9}}(?:=>|:=|==?|:|：)\s{{0,9}})({_QUOTED}|[^\s"',;&<>)\]}}]+)"""
 )
 _FLAG = re.compile(rf"""(--?(?:[\w-]{{0,40}}-)?{SECRET_NAME})(\s{{1,9}})({_QUOTED}|[^\s"'-]\S*)""")
 _STATED = re.compile(rf"""({SECRET_NAME})(\s{{1,9}}(?:is|was|to|set to|now)\s{{1,9}})({_QUOTED}|[^\s"',;]+)""")
+_QUOTED_AFTER = re.compile(rf"({SECRET_NAME})(\s{{1,9}})({_QUOTED})")
+# Commands that take a secret without naming it: after a user and a colon, or after a letter.
+_COMMANDS = re.compile(r"\s-u|\s--(?:proxy-)?user|sshpass|login|mysql|redis-cli")
+_ARGUMENTS = r"[^\n|;&]{0,200}?\s"
+_USER = re.compile(
+    rf"""(\bcurl\b{_ARGUMENTS}(?:-u|--(?:proxy-)?user)|(?<!\S)(?:-u|--(?:proxy-)?user))"""
+    r"""([=\s]{0,9}["']?[\w.@+-]{1,80}:)([^\s"']+)"""
+)
+_LETTER = re.compile(
+    rf"""(\bsshpass\s{{1,9}}-p|\b(?:docker|podman|az|oc|helm|skopeo|buildah)\s(?:\w+\s)?login\b{_ARGUMENTS}-p"""
+    rf"""|\bredis-cli\b{_ARGUMENTS}-a)([=\s]{{0,9}})({_QUOTED}|[^\s"']+)"""
+)
+_MYSQL = re.compile(rf"""(\bmysql\w*\b{_ARGUMENTS}-p)()({_QUOTED}|[^\s"']+)""")
 _LONG = re.compile(r"(?<![A-Za-z0-9+/_.-])[A-Za-z0-9+/_-]{24,}={0,2}(?![\w.])")
 _NAMED = re.compile(r"""([\w.-]+)\\?["']?\]?\s{0,9}(?:=>|:=|=|:)\s{0,9}\\?["']?$""")
 _EMAIL = re.compile(r"(?<![\w.+%-])([\w.+-]{1,64})(@|%40)((?:[A-Za-z0-9-]{1,63}\.)+[A-Za-z]{2,24})(?![\w@])")
@@ -68,7 +81,12 @@ def redact(text: str, *, emails: bool = True) -> str:
     if _HINT.search(_small(text)):
         text = _hide(text, _ASSIGNED, _assigned)
         text = _hide(text, _STATED, _stated)
+        text = _hide(text, _QUOTED_AFTER, _quoted_after)
         text = _hide(text, _FLAG, _flag)
+    if _COMMANDS.search(_small(text)):
+        text = _hide(text, _USER, _user)
+        text = _hide(text, _LETTER, _letter)
+        text = _hide(text, _MYSQL, _letter)
     text = _LONG.sub(_hide_long, text)
     if emails and ("@" in text or "%40" in text):
         text = _EMAIL.sub(_hide_email, text)
@@ -234,6 +252,26 @@ def _quote(value: str) -> str:
 def _stated(pair: _Pair) -> str | None:
     secret = pair.value.strip("\"'`.!?")
     return REDACTED if len(secret) >= 6 and is_mixed(secret) and not is_placeholder(secret) else None
+
+
+def _quoted_after(pair: _Pair) -> str | None:
+    """`wrong password 'Zx9Kq2Lm'`; what only sounds like a secret's name, such as a parser's token, is not meant."""
+    quote = _quote(pair.value)
+    value = pair.value[len(quote) : len(pair.value) - len(quote)]
+    secret = len(value) >= 6 and is_mixed(value) and " " not in value and not is_placeholder(value)
+    return f"{quote}{REDACTED}{quote}" if secret and FIRM_NAME.search(pair.name.lower()) else None
+
+
+def _user(pair: _Pair) -> str | None:
+    """`curl -u ann:swordfish`; elsewhere `-u app:staff` and `--user 1000:1000` name a user and a group."""
+    if is_placeholder(pair.value):
+        return None
+    return REDACTED if pair.name.lower().startswith("curl") or is_mixed(pair.value) else None
+
+
+def _letter(pair: _Pair) -> str | None:
+    # A capital letter means something else: `mysql -P3306` is a port.
+    return None if pair.name[-1].isupper() or is_placeholder(pair.value) else REDACTED
 
 
 def _flag(pair: _Pair) -> str | None:

@@ -38,14 +38,15 @@ PRIVATE_KEY = re.compile(
 """A private key in PEM form; one that was cut off ends where its base64 ends."""
 
 SECRET_NAME = (
-    r"(?:pass(?:word|wd|code|phrase)?|pwd|secret|token|credentials?"
+    r"(?:pass(?:word|wort|wd|code|phrase)?|pwd|secret|token|credentials?"
+    r"|kennwort|mot de passe|contrase(?:ñ|n)a|senha|пароль|密[码碼]|パスワード|비밀번호"
     r"|(?:api|access|account|app|auth|client|consumer|deploy|encryption|license|master|private|secret|service|shared"
     r"|signing|ssh|storage|subscription)[_\-. ]?key)"
 )
 """The end of a name that announces a secret: `DB_PASSWORD`, `apiKey`, `client-secret`, `refresh_token`; small."""
 
 FIRM_NAME = re.compile(
-    r"(?:pass(?:word|wd|code|phrase)?|pwd|key|[A-Za-z0-9][_-](?i:token|secret)|[a-z](?:Token|Secret))$"
+    r"(?:pass(?:word|wort|wd|code|phrase|e)?|kennwort|contrase(?:ñ|n)a|senha|пароль|密[码碼]|パスワード|비밀번호|pwd|key|[A-Za-z0-9][_-](?i:token|secret)|[a-z](?:Token|Secret))$"
 )
 """Names whose value is a secret however plain it looks; a bare `token` is also a word of every parser."""
 
