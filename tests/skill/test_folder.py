@@ -146,6 +146,16 @@ async def test_import_validates_like_create_and_one_bad_folder_stops_no_other(
     assert (await skills.list()).total_count == 1
 
 
+@pytest.mark.parametrize(
+    ("front", "problem"),
+    # The reader's time grows with the square of the depth: without a bound this would not end.
+    [("x: " + "[" * 30_000, "nested"), ("x: " + "{a: " * 15_000, "nested"), ("x: y\n" * 20_000, "characters")],
+)
+def test_front_matter_that_takes_for_ever_is_refused(front: str, problem: str) -> None:
+    with pytest.raises(InvalidInputError, match=problem):
+        parse_document(f"---\nname: slow\ndescription: x\n{front}\n---\ntext\n")
+
+
 def test_links_pipes_and_large_files_are_not_read(tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text(FOREIGN)

@@ -27,6 +27,8 @@ from lamina.skill.types import Skill, SkillType
 FILE = "SKILL.md"
 LARGEST_FILE = 1_048_576
 _MOST_FILES = 1_000
+_LONGEST_FRONT = 65_536
+_DEEPEST = 32
 _OWN = frozenset({"name", "description", "type", "status", "version", "created_by", "requires_approval"})
 _FENCE = re.compile(
     r"^(?P<fence>`{3,}|~{3,})[ \t]*(?P<label>[\w+-]*)[^\n]*\n(?P<body>.*?)^(?P=fence)[ \t]*$", re.M | re.S
@@ -197,10 +199,16 @@ def _split(text: str) -> tuple[str, str]:
 
 
 def _front_matter(front: str) -> dict[str, object]:
+    if len(front) > _LONGEST_FRONT:
+        _refuse(f"The front matter has more than {_LONGEST_FRONT} characters.")
+    depth = 0
     try:
         for event in yaml.parse(front, Loader=yaml.SafeLoader):
             if isinstance(event, yaml.AliasEvent):  # a few lines of them can stand for gigabytes
                 _refuse("The front matter must not use aliases.")
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if depth > _DEEPEST:  # the reader's time grows with the square of it
+                _refuse(f"The front matter is nested more than {_DEEPEST} deep.")
         fields = yaml.safe_load(front)
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         problem = getattr(error, "problem", None) or type(error).__name__
