@@ -8,6 +8,7 @@ import operator
 import pickle
 from dataclasses import dataclass, field
 from typing import Any, cast
+from unittest.mock import MagicMock
 
 import pytest
 from pydantic import BaseModel, ConfigDict
@@ -275,3 +276,10 @@ def test_the_name_is_the_tools_own(book: Notebook) -> None:
     assert name_of(Tool().run) == "run"
     assert name_of(functools.partial(Tool().run)) == "run"
     assert name_of(Model) == "Model"
+
+
+def test_an_object_that_has_every_attribute_is_named_after_its_kind(book: Notebook) -> None:
+    mock = MagicMock(return_value=4)
+    assert name_of(mock) == "MagicMock"
+    assert watched(mock, book)(1) == 4
+    assert name_of(functools.partial(functools.partial(operator.add, 1))) == "add"

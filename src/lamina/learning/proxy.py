@@ -112,7 +112,10 @@ def name_of(tool: Any) -> str:
     if isinstance(given, str) and given.strip():
         return given
     inner = getattr(tool, "__func__", getattr(tool, "func", None)) if not inspect.isfunction(tool) else None
-    if not isinstance(getattr(tool, "__name__", None), str) and callable(inner):
+    # Only what is a function for certain: an object that has every attribute, as mocks do, would lead on for ever.
+    if not isinstance(getattr(tool, "__name__", None), str) and (
+        inspect.isroutine(inner) or isinstance(inner, functools.partial)
+    ):
         return name_of(inner)
     named = getattr(tool, "__name__", None)
     return named if isinstance(named, str) and named.strip() else type(tool).__name__
