@@ -81,7 +81,7 @@ def test_explain_prints_the_prompt_itself(shell: Shell) -> None:
 def test_a_small_budget_shows_what_was_left_out(shell: Shell) -> None:
     shown = shell.text("context", "explain", "deploy", "--user", "u1", "--budget", "90")
     assert "found and left out" in shown
-    assert "its section's share" in shown
+    assert "section's share" in shown
     assert shell.error("context", "explain", "deploy", "--budget", "-5")["code"] == "INVALID_INPUT"
 
 
@@ -92,11 +92,29 @@ def test_a_receipt_is_kept_listed_and_shown(shell: Shell) -> None:
     (listed,) = shell.json("context", "receipts", "--session", "s1")
     assert listed == kept
     assert shell.json("context", "receipts", "--session", "s2") == []
-    assert kept["id"] in shell.text("context", "receipts")
-    assert shell.json("context", "show", kept["id"]) == kept
+    assert kept["id"][:18] in shell.text("context", "receipts")
+    assert shell.json("context", "show", kept["id"][:18]) == kept
     assert "deploy-rule" in shell.text("context", "show", kept["id"])
     missing = shell.error("context", "show", "nothing")
     assert (missing["code"], "receipts" in missing["next"]) == ("RECEIPT_NOT_FOUND", True)
+
+
+def test_lists_are_readable_in_eighty_columns(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAMINA_CONTEXT__SUSPICIOUS", "quarantine")
+    shell.text("knowledge", "save", "evil-" + "x" * 200, EVIL, "--category", "fact", "--origin", "tool")
+    shell.json("context", "explain", "deploy", "--session", "telegram:42:7", "--keep")
+    (case,) = shell.json("quarantine", "list")
+    (receipt,) = shell.json("context", "receipts")
+    monkeypatch.setenv("COLUMNS", "80")
+    listed = {
+        words: shell.text(*words) for words in (("context", "receipts"), ("quarantine", "list"), ("audit", "list"))
+    }
+    assert all(len(line) <= 80 for shown in listed.values() for line in shown.splitlines())
+    for whole in (receipt["id"][:18], "telegram:42:7"):
+        assert whole in listed["context", "receipts"]
+    assert case["id"] in listed["quarantine", "list"]
+    for whole in ("knowledge_save", "outcome created", "deploy-rule"):
+        assert whole in listed["audit", "list"]
 
 
 def test_tools_of_another_form_are_refused(shell: Shell) -> None:
@@ -111,7 +129,7 @@ def test_a_held_text_is_listed_released_and_purged(shell: Shell, monkeypatch: py
     for name in ("one", "two"):
         shell.text("knowledge", "save", name, f"{EVIL} {name}", "--category", "fact", "--origin", "tool")
     shown = shell.text("context", "explain", "deploy")
-    assert "held in quarantine" in shown
+    assert "in quarantine" in shown
     second, first = sorted(shell.json("quarantine", "list"), key=lambda row: str(row["key"]), reverse=True)
     assert (first["key"], first["state"], first["reasons"]) == ("one", "held", ["override"])
     assert first["id"] in shell.text("quarantine", "list")

@@ -8,16 +8,18 @@ from rich.table import Table
 from rich.text import Text
 
 from lamina.cli.output import one_line
+from lamina.cli.tables import moment
 from lamina.context.quarantine import Case
 from lamina.context.receipt import Receipt, ReceiptItem
 
 _BAR = 28
+_SHORT_ID = 18  # enough of an id to tell receipts apart, and `lamina context show` takes it
 _TRUST = {"full": "bold green", "high": "green", "medium": "yellow", "low": "red"}
 _CUT = {
-    "share": "its section's share",
-    "total": "larger than the budget",
+    "share": "section's share",
+    "total": "over the budget",
     "max_per_layer": "max_per_layer",
-    "quarantine": "held in quarantine",
+    "quarantine": "in quarantine",
 }
 
 
@@ -41,10 +43,11 @@ def _headline(receipt: Receipt) -> Text:
         (f"{total:,} tokens", "bold"),
         f"  {receipt.base_tokens:,} base + {receipt.added_tokens:,} context",
         f"  budget {receipt.budget_tokens:,}" if receipt.budget_tokens else "  no budget",
-        f"  unchanged since the previous turn {receipt.unchanged_tokens:,}{share}",
+        ("\nunchanged  ", "dim"),
+        f"{receipt.unchanged_tokens:,} since the previous turn{share}",
     )
     if receipt.keywords:
-        line.append_text(Text.assemble("\n", ("keywords  ", "dim"), one_line(", ".join(receipt.keywords), "cyan")))
+        line.append_text(Text.assemble("\n", ("keywords   ", "dim"), one_line(", ".join(receipt.keywords), "cyan")))
     return line
 
 
@@ -98,15 +101,13 @@ def _failure(layer: str, reason: str, error: str) -> Text:
 def receipts_table(receipts: Sequence[Receipt]) -> Table:
     """Receipts, one a row."""
     table = Table(box=box.ROUNDED, border_style="dim", header_style="bold")
-    for heading in ("id", "at", "session", "query", "tokens", "items", "cut", "failed"):
+    for heading in ("id and time (UTC)", "query and session", "tokens", "items", "cut", "failed"):
         number = heading in ("tokens", "items", "cut", "failed")
-        table.add_column(heading, justify="right" if number else "left", overflow="fold", no_wrap=heading == "id")
+        table.add_column(heading, justify="right" if number else "left", overflow="fold", no_wrap=number)
     for one in receipts:
         table.add_row(
-            one.id,
-            f"{one.at:%Y-%m-%d %H:%M:%S}",
-            one_line(one.session_key or "–"),
-            one_line(one.query),
+            Text.assemble(one.id[:_SHORT_ID], (f"\n{moment(one.at)}", "dim")),
+            Text("\n").join([one_line(one.query), one_line(one.session_key or "no session", "dim")]),
             f"{one.total_tokens:,}",
             str(len(one.injected)),
             str(len(one.cut)),
@@ -117,17 +118,14 @@ def receipts_table(receipts: Sequence[Receipt]) -> Table:
 
 def cases_table(cases: Sequence[Case]) -> Table:
     """Held texts, one a row."""
-    table = Table(box=box.ROUNDED, border_style="dim", header_style="bold")
-    for heading in ("id", "state", "layer", "key", "from", "because", "text"):
-        table.add_column(heading, overflow="fold", no_wrap=heading == "id")
+    table = Table(box=box.ROUNDED, border_style="dim", header_style="bold", expand=True)
+    table.add_column("case", no_wrap=True)
+    table.add_column("because", no_wrap=True)
+    table.add_column("text", overflow="fold", ratio=1)
     for case in cases:
-        table.add_row(
-            case.id,
-            case.state.value,
-            case.layer.value,
-            one_line(case.key),
-            case.origin.value,
-            ", ".join(case.reasons),
-            one_line(case.content),
-        )
+        where = one_line(f"{case.layer.value} {case.key}", "cyan")
+        where.truncate(len(case.id), overflow="ellipsis")
+        lines = [Text(case.id), where]
+        lines.append(Text(f"{case.state.value}, from {case.origin.value}", style="dim"))
+        table.add_row(Text("\n").join(lines), Text("\n".join(case.reasons), style="red"), one_line(case.content))
     return table

@@ -33,7 +33,7 @@ def _fields(rows: Mapping[str, Text]) -> Table:
 
 def knowledge_table(entries: Iterable[KnowledgeEntry]) -> Table:
     """Entries, one a row."""
-    table = _listing(("Key", 1), ("Category", None), ("Content", 3), ("Version", None), ("Changed (UTC)", None))
+    table = _listing(("Key", 2), ("Category", None), ("Content", 3), ("Version", None), ("Changed (UTC)", None))
     for entry in entries:
         cells = (plain(entry.key, "bold"), Text(entry.category.value, style="cyan"), plain(entry.content))
         table.add_row(*cells, str(entry.version), moment(entry.updated_at))
@@ -71,7 +71,7 @@ def versions_table(versions: Iterable[KnowledgeVersion]) -> Table:
 
 def hits_table(hits: Iterable[KnowledgeHit], *, explain: bool) -> Table:
     """What a search found, best first."""
-    table = _listing(("Score", None), ("Key", 1), ("Category", None), ("Content", 3))
+    table = _listing(("Score", None), ("Key", 2), ("Category", None), ("Content", 3))
     for hit in hits:
         text = plain(hit.content)
         shown = Text("\n").join([text, _parts(hit.explain)]) if explain else text
@@ -103,7 +103,7 @@ def reference_fields(reference: Reference) -> Table:
             "type": Text(reference.type.value, style="cyan"),
             "location": plain(reference.location),
             "summary": plain(reference.summary),
-            "metadata": one_line(_json(reference.metadata)),
+            "metadata": one_line(_json(dict(reference.metadata)) if reference.metadata else ""),
             "origin": Text(reference.origin.value),
             "created": Text(moment(reference.created_at)),
             "changed": Text(moment(reference.updated_at)),
@@ -113,13 +113,22 @@ def reference_fields(reference: Reference) -> Table:
 
 def audit_table(rows: Iterable[AuditRow]) -> Table:
     """Rows of the audit log, newest first."""
-    table = _listing(
-        ("When (UTC)", None), ("Who", None), ("Action", None), ("Target", 1), ("Session", 1), ("Details", 2)
-    )
+    table = _listing(("When (UTC)", None), ("What", 2), ("Details", 3))
     for row in rows:
-        cells = (f"{row.at:%Y-%m-%d %H:%M:%S}", one_line(row.actor), one_line(row.action, "cyan"))
-        table.add_row(*cells, one_line(row.target or ""), one_line(row.session_key or ""), one_line(_json(row.details)))
+        who = f"{row.actor} in {row.session_key}" if row.session_key else row.actor
+        when = Text(f"{row.at:%Y-%m-%d %H:%M:%S}\n").append_text(one_line(who, "dim"))
+        what = one_line(row.action, "cyan").append("\n").append_text(one_line(row.target or "", "bold"))
+        table.add_row(when, what, _details(row.details))
     return table
+
+
+def _details(details: Mapping[str, object]) -> Text:
+    """Details, one a line, without those that say nothing."""
+    shown = [(name, value) for name, value in details.items() if value not in (None, "", [], {})]
+    return Text("\n").join(
+        Text.assemble((f"{name} ", "dim"), one_line(value if isinstance(value, str) else _json(value)))
+        for name, value in shown
+    )
 
 
 def _reference_cells(reference: Reference) -> tuple[Text, ...]:
@@ -138,5 +147,5 @@ def _parts(parts: Mapping[str, float]) -> Text:
     )
 
 
-def _json(value: Mapping[str, object]) -> str:
-    return json.dumps(dict(value), ensure_ascii=False) if value else ""
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)

@@ -16,13 +16,13 @@ _BAR = 6
 def learnings_table(learnings: Iterable[Learning]) -> Table:
     """Learnings with their ids, one a row."""
     table = _table()
-    table.add_column("Id", no_wrap=True, style="dim", min_width=36)
-    table.add_column("When", ratio=2, overflow="fold")
+    table.add_column("When", ratio=5, overflow="fold")  # at 80 columns wide enough for an id
     table.add_column("Fix", ratio=2, overflow="fold")
     table.add_column("Confidence", no_wrap=True, min_width=_BAR + 5)
     table.add_column("Seen", no_wrap=True, justify="right")
     for one in learnings:
-        table.add_row(plain(one.id), _when(one), plain(one.fix or ""), _confidence(one), str(one.occurrence_count))
+        when = Text("\n").join([_when(one), Text(one.id, style="dim")])
+        table.add_row(when, plain(one.fix or ""), _confidence(one), str(one.occurrence_count))
     return table
 
 
