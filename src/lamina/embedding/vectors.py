@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from lamina.errors import EmbeddingFailedError
 
-_LENGTH_TOLERANCE = 1e-3
-"""Half precision, in which vectors are stored, is no finer."""
+_TOLERANCE = 2e-3
+"""How far the square of a length may be from one: half precision, in which vectors are stored, is no finer."""
 
 
 def readable(text: str) -> str:
@@ -56,12 +56,12 @@ def answered(name: str, answer: NDArray[np.float32], *, rows: int, dimensions: i
         raise EmbeddingFailedError(
             f"{name} answered {answer.shape} numbers instead of ({rows}, {dimensions}).", details={"embedder": name}
         )
+    squares = np.einsum("ij,ij->i", answer, answer)
+    if (np.abs(squares - 1.0) < _TOLERANCE).all():
+        return answer
     if not np.isfinite(answer).all():
         raise EmbeddingFailedError(f"{name} answered numbers that are not finite.", details={"embedder": name})
     filled = answer.any(axis=1)
-    lengths = np.linalg.norm(answer.astype(np.float64), axis=1)
-    if (np.abs(lengths[filled] - 1.0) < _LENGTH_TOLERANCE).all():
-        return answer
     return placed(rows, dimensions, np.flatnonzero(filled).tolist(), unit_rows(answer[filled]))
 
 
