@@ -62,6 +62,8 @@ def test_an_answer_of_any_length_is_brought_to_length_one_and_zeros_stay_zeros()
 def test_an_answer_in_order_is_passed_on_as_it_is() -> None:
     rows = unit_rows(np.array([[3.0, 4.0], [5.0, 12.0]]))
     assert answered("mine:1", rows, rows=2, dimensions=2) is rows
+    beside_nothing = np.vstack([rows, np.zeros((1, 2), np.float32)])
+    assert answered("mine:1", beside_nothing, rows=3, dimensions=2).tolist() == beside_nothing.tolist()
 
 
 @pytest.mark.parametrize("rows", [[[1.0, 0.0]], [[1.0], [1.0]], [[1.0, 0.0], [float("nan"), 0.0]], [1.0, 0.0]])

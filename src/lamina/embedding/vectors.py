@@ -56,13 +56,15 @@ def answered(name: str, answer: NDArray[np.float32], *, rows: int, dimensions: i
         raise EmbeddingFailedError(
             f"{name} answered {answer.shape} numbers instead of ({rows}, {dimensions}).", details={"embedder": name}
         )
-    squares = np.einsum("ij,ij->i", answer, answer)
-    if (np.abs(squares - 1.0) < _TOLERANCE).all():
+    unit = np.abs(np.einsum("ij,ij->i", answer, answer) - 1.0) < _TOLERANCE
+    if unit.all():
         return answer
     if not np.isfinite(answer).all():
         raise EmbeddingFailedError(f"{name} answered numbers that are not finite.", details={"embedder": name})
-    filled = answer.any(axis=1)
-    return placed(rows, dimensions, np.flatnonzero(filled).tolist(), unit_rows(answer[filled]))
+    other = ~unit & answer.any(axis=1)
+    out = answer.astype(np.float32)
+    out[other] = unit_rows(answer[other])
+    return out
 
 
 def placed(count: int, dimensions: int, positions: list[int], rows: NDArray[np.float32]) -> NDArray[np.float32]:
