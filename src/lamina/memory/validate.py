@@ -6,13 +6,13 @@ An error's details name fields, limits and lengths; never the text of a memory.
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Never, TypeGuard
 
 from lamina.errors import ContentTooLongError, InvalidInputError, QueryTooLongError
 from lamina.kernel.text import unstorable
-from lamina.memory.types import IDENTIFIER_NAMES, Identifiers, JsonValue, Source
+from lamina.memory.types import IDENTIFIER_NAMES, Identifiers, JsonValue, NewMemory, Source
 
 MAX_INTEGER = 2**53
 """Integers up to here are exact as doubles, so that every engine and every JSON reader agrees on them."""
@@ -172,6 +172,27 @@ def check_expires_at(value: object, *, operation: str | None = None) -> datetime
 def check_moment(field: str, value: object, *, operation: str | None = None) -> datetime | None:
     """The moment in UTC, None for none. A time without a zone is refused, not guessed."""
     return None if value is None else _moment(field, value, operation)
+
+
+def check_new_memories(memories: object) -> tuple[NewMemory, ...]:
+    """The memories of a bulk add, whose fields are still to be checked."""
+    if isinstance(memories, str | bytes | Mapping) or not isinstance(memories, Iterable):
+        _refuse("Memories must be a list of NewMemory.", None, field="memories", type=type(memories).__name__)
+    given = tuple(memories)
+    for place, new in enumerate(given):
+        if not isinstance(new, NewMemory):
+            _refuse(
+                f"Memory {place} must be a NewMemory.", None, field="memories", position=place, type=type(new).__name__
+            )
+        if not isinstance(new.identifiers, Identifiers):
+            _refuse(
+                f"The identifiers of memory {place} must be Identifiers, such as Identifiers(user_id='u1').",
+                None,
+                field="identifiers",
+                position=place,
+                type=type(new.identifiers).__name__,
+            )
+    return given
 
 
 def check_source(source: object, *, operation: str | None = None) -> Source | None:
