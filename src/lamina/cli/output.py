@@ -65,8 +65,17 @@ def one_line(text: str, style: str = "") -> Text:
 def next_step(error: LaminaError) -> str:
     """What to do after this error."""
     reason = "other_model" if "stored_dimensions" in error.details else str(error.details.get("reason"))
-    step = error.details.get("next") or _BY_REASON.get(reason) or NEXT_STEPS.get(error.code)
+    step = error.details.get("next") or _BY_REASON.get(reason) or _missing(error) or NEXT_STEPS.get(error.code)
     return str(step or "`lamina doctor` looks for the cause.")
+
+
+def _missing(error: LaminaError) -> str | None:
+    """The options that give what a layer needs; None where there is a choice."""
+    missing = error.details.get("missing") if "layer" in error.details else None
+    if not isinstance(missing, list):
+        return None
+    options = " ".join(f"--{str(name).removesuffix('_id')} NAME" for name in missing)
+    return f"Say whose memory it is: {options}."
 
 
 def is_narrow(stream: TextIO) -> bool:
