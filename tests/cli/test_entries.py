@@ -106,6 +106,11 @@ def test_quiet_leaves_the_result_alone(terminal: Terminal) -> None:
     assert terminal.ok("list", "--user", "u1", "-q").err == ""
 
 
+def test_a_missing_identifier_is_asked_for_by_its_option(terminal: Terminal) -> None:
+    error = terminal.run("add", "x", "--layer", "session", "--user", "u1", "--json").error
+    assert (error["code"], error["next"]) == ("MISSING_IDENTIFIER", "Say whose memory it is: --session NAME.")
+
+
 @pytest.mark.parametrize(
     ("words", "code"),
     [

@@ -38,6 +38,15 @@ def test_a_file_that_is_there_is_overwritten_only_by_force(terminal: Terminal, t
     assert terminal.ok("export", "all.jsonl", "--force", "--json").document == {"exported": 1, "file": "all.jsonl"}
 
 
+@pytest.mark.parametrize("file", ["mine.part", "mine.part-wal", "link", "mine"])
+def test_an_export_never_overwrites_the_store_itself(terminal: Terminal, tmp_path: Path, file: str) -> None:
+    terminal.ok("add", "Prefers dark mode", "--user", "u1", "--store", "mine.part")
+    (tmp_path / "link").symlink_to("mine.part")
+    error = terminal.run("export", file, "--force", "--store", "mine.part", "--json").error
+    assert (error["code"], error["next"]) == ("CONFIGURATION_ERROR", "Choose another name.")
+    assert terminal.ok("list", "--user", "u1", "--store", "mine.part", "--json").document["total_count"] == 1
+
+
 def test_a_file_that_cannot_be_written_is_an_error_and_leaves_nothing(terminal: Terminal, tmp_path: Path) -> None:
     terminal.add("Prefers dark mode")
     error = terminal.run("export", "no/such/folder/all.jsonl", "--json").error

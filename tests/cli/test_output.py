@@ -1,11 +1,13 @@
 """How text and errors are shown."""
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina import errors
-from lamina.cli.output import NEXT_STEPS, next_step, one_line, plain
+from lamina.cli.output import NEXT_STEPS, as_json, next_step, one_line, plain
 from lamina.cli.sizes import bytes_text, count_text
 from lamina.errors import ConfigurationError, LaminaError, ProviderError
 
@@ -34,6 +36,13 @@ def test_no_text_can_drive_a_terminal(text: str) -> None:
     assert not any(ord(letter) < 32 and letter not in "\n\t" for letter in shown)
     assert not any(0x7F <= ord(letter) < 0xA0 for letter in shown)
     assert "\n" not in one_line(text).plain
+
+
+@given(text=st.text() | st.text(st.sampled_from("\x7f\x9b\x85\u202e\u2069é✓")))
+def test_no_document_can_drive_a_terminal_and_each_reads_back_the_same(text: str) -> None:
+    written = as_json({text: [text]}, narrow=False)
+    assert not any(0x7F <= ord(letter) < 0xA0 or letter in "\u202e\u2069" for letter in written)
+    assert json.loads(written) == {text: [text]}
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """`lamina db`: what the store is, tidying it, copying it."""
 
 import sqlite3
+import stat
 from contextlib import closing
 from pathlib import Path
 
@@ -117,9 +118,23 @@ def test_a_backup_overwrites_only_by_force_and_never_the_store(terminal: Termina
     (tmp_path / "copy.db-wal").write_bytes(b"what an older store left")
     terminal.ok("db", "backup", "copy.db", "--force")
     assert not (tmp_path / "copy.db-wal").exists()
-    itself = terminal.run("db", "backup", "lamina.db", "--force", "--json").error
-    assert "the store itself" in itself["message"]
+    for name in ("lamina.db", "lamina.db-wal"):
+        itself = terminal.run("db", "backup", name, "--force", "--json").error
+        assert "the store itself" in itself["message"]
     assert loose_ends(tmp_path / "lamina.db") == {}
+
+
+def test_a_backup_is_never_written_by_way_of_the_store(terminal: Terminal) -> None:
+    terminal.ok("add", "Prefers dark mode", "--user", "u1", "--store", "mine.part")
+    assert "the store itself" in terminal.run("db", "backup", "mine", "--store", "mine.part", "--json").error["message"]
+    assert terminal.ok("list", "--user", "u1", "--store", "mine.part", "--json").document["total_count"] == 1
+
+
+def test_a_backup_is_as_private_as_the_store(terminal: Terminal, tmp_path: Path) -> None:
+    terminal.add("Prefers dark mode")
+    (tmp_path / "lamina.db").chmod(0o600)
+    terminal.ok("db", "backup", "copy.db")
+    assert stat.S_IMODE((tmp_path / "copy.db").stat().st_mode) == 0o600
 
 
 @pytest.mark.parametrize(("target", "code"), [("no/such/folder/x.db", "INVALID_INPUT"), (".", "INVALID_INPUT")])

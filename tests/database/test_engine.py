@@ -153,5 +153,40 @@ async def test_what_cannot_be_opened_says_why(tmp_path: Path) -> None:
     (tmp_path / "text.db").write_text("not a database, but long enough to look like one to a casual reader\n" * 20)
     with pytest.raises(ProviderError, match="not a Lamina store"):
         await Database(DatabaseSettings(url=str(tmp_path / "text.db"))).open()
+    with pytest.raises(ConfigurationError, match="is a folder"):
+        await Database(DatabaseSettings(url=str(tmp_path))).open()
     with pytest.raises(ConfigurationError, match="SQLite or PostgreSQL"):
         Database(DatabaseSettings(url="mysql://host/name"))
+
+
+async def test_a_file_that_was_removed_or_replaced_takes_no_more_writes(tmp_path: Path) -> None:
+    path = tmp_path / "lamina.db"
+    database = Database(DatabaseSettings(url=str(path)))
+    await database.open()
+    await database.write(lambda link: put(link, "kept"))
+    path.rename(tmp_path / "aside.db")
+    for again in (False, True):
+        if again:
+            path.write_bytes(b"")
+        with pytest.raises(ConfigurationError, match="removed or replaced"):
+            await database.write(lambda link: put(link, "lost"))
+    path.unlink()
+    (tmp_path / "aside.db").rename(path)
+    await database.write(lambda link: put(link, "later"))
+    assert await database.read(ids) == ["kept", "later"]
+    await database.close()
+
+
+async def test_a_relative_path_stays_the_same_file_wherever_the_process_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(tmp_path)
+    database = Database(DatabaseSettings(url="lamina.db"))
+    await database.open()
+    monkeypatch.chdir(elsewhere)
+    await database.write(lambda link: put(link, "kept"))
+    assert await database.read(ids) == ["kept"]
+    await database.close()
+    assert list(elsewhere.iterdir()) == []

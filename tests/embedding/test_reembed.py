@@ -1,6 +1,6 @@
 """Changing the model of a store: atomic, resumable, and truthful about what it did."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from lamina.app import App
 from lamina.database.link import Link
 from lamina.embedding.reembed import Reembedding
 from lamina.embedding.types import Purpose
-from lamina.errors import ConfigurationError
+from lamina.errors import ConfigurationError, EmbeddingFailedError
 from lamina.index.tables import index_vector
 from lamina.kernel.clock import SystemClock
 from lamina.memory.texts import MemoryTexts
@@ -167,3 +167,48 @@ async def test_two_changes_to_the_same_model_both_succeed(store_url: str) -> Non
         report = await _change(app, Overtaken("new", 48, same)).run()
         assert report.model == "new"
         assert list((await app.parts.database.read(_models)).values()) == [600]
+
+
+class Nonsense(HashedWords):
+    """Answers the shipped texts well, and the notes of the store with something else."""
+
+    def __init__(self, spoil: Callable[[NDArray[np.float32]], NDArray[np.float32]]) -> None:
+        super().__init__("nonsense", 32)
+        self._spoil = spoil
+
+    async def embed(self, texts: Sequence[str], *, purpose: Purpose) -> NDArray[np.float32]:
+        rows = await super().embed(texts, purpose=purpose)
+        return self._spoil(rows) if texts[0].startswith("Note") else rows
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [lambda rows: rows[:-1], lambda rows: rows[:, :8], lambda rows: rows * np.float32("nan")],
+    ids=["too few", "too short", "not a number"],
+)
+async def test_a_model_that_answers_nonsense_never_becomes_the_stores(
+    store_url: str, spoil: Callable[[NDArray[np.float32]], NDArray[np.float32]]
+) -> None:
+    async with lamina.open(store_url, embedder=HashedWords("old", 32)) as app:
+        await _fill(app)
+        with pytest.raises(EmbeddingFailedError):
+            await _change(app, Nonsense(spoil)).run()
+        assert await app.memory.search("Which room is note 3 in?", user_id="ann", threshold=0.1)
+
+
+async def test_vectors_of_any_length_are_compared_by_their_direction(store_url: str) -> None:
+    class Long(HashedWords):
+        async def embed(self, texts: Sequence[str], *, purpose: Purpose) -> NDArray[np.float32]:
+            return 50 * await super().embed(texts, purpose=purpose)
+
+    scores: list[list[float]] = []
+    for embedder in (HashedWords("unit", 32), Long("long", 32)):
+        async with lamina.open(store_url, embedder=HashedWords("old", 32)) as app:
+            if not scores:
+                await _fill(app)
+            await _change(app, embedder).run()
+        async with lamina.open(store_url, embedder=embedder) as app:
+            hits = await app.memory.search("Which desk is in room 7?", user_id="ann", threshold=0)
+            scores.append([hit.score for hit in hits])
+            await _change(app, HashedWords("old", 32)).run()
+    assert scores[0] == pytest.approx(scores[1], abs=0.01)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina.embedding.vectors import embeddable, packed, placed, readable, unit_rows
+from lamina.embedding.vectors import answered, embeddable, packed, placed, readable, unit_rows
 from lamina.errors import EmbeddingFailedError
 
 SIZES = st.lists(st.integers(min_value=0, max_value=50), max_size=40)
@@ -52,3 +52,21 @@ def test_rows_are_placed_among_zeros() -> None:
     rows = np.ones((2, 3), dtype=np.float32)
     assert placed(4, 3, [1, 3], rows).sum(axis=1).tolist() == [0.0, 3.0, 0.0, 3.0]
     assert placed(2, 3, [0, 1], rows) is rows
+
+
+def test_an_answer_of_any_length_is_brought_to_length_one_and_zeros_stay_zeros() -> None:
+    rows = answered("mine:1", np.array([[3.0, 4.0], [0.0, 0.0], [1e30, 0.0]], np.float32), rows=3, dimensions=2)
+    assert rows == pytest.approx(np.array([[0.6, 0.8], [0.0, 0.0], [1.0, 0.0]]))
+
+
+def test_an_answer_in_order_is_passed_on_as_it_is() -> None:
+    rows = unit_rows(np.array([[3.0, 4.0], [5.0, 12.0]]))
+    assert answered("mine:1", rows, rows=2, dimensions=2) is rows
+    beside_nothing = np.vstack([rows, np.zeros((1, 2), np.float32)])
+    assert answered("mine:1", beside_nothing, rows=3, dimensions=2).tolist() == beside_nothing.tolist()
+
+
+@pytest.mark.parametrize("rows", [[[1.0, 0.0]], [[1.0], [1.0]], [[1.0, 0.0], [float("nan"), 0.0]], [1.0, 0.0]])
+def test_an_answer_of_another_shape_or_without_numbers_is_refused(rows: list[object]) -> None:
+    with pytest.raises(EmbeddingFailedError, match="mine:1"):
+        answered("mine:1", np.array(rows, np.float32), rows=2, dimensions=2)

@@ -1,6 +1,7 @@
 """Several memories in one call: all or nothing, and counted."""
 
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -51,3 +52,21 @@ async def test_bulk_deletes_count_what_was_there(memory: MemoryService) -> None:
     assert (result.deleted, result.failed) == (2, ())
     assert [entry.id for entry in (await memory.list(user_id="u1")).memories] == [ids[2]]
     assert await memory.get(other.id, user_id="u2") is not None
+
+
+@pytest.mark.parametrize(
+    "memories",
+    [
+        None,
+        5,
+        "text",
+        ["text"],
+        [{"content": "x", "user_id": "u1"}],
+        [NewMemory(content="x", identifiers={"user_id": "u1"})],  # type: ignore[arg-type]
+        [NewMemory(content="x", identifiers=None)],  # type: ignore[arg-type]
+    ],
+)
+async def test_what_is_no_new_memory_is_refused_by_name(memory: MemoryService, memories: Any) -> None:
+    with pytest.raises(InvalidInputError, match=r"NewMemory|Identifiers") as caught:
+        await memory.bulk_add(memories)
+    assert caught.value.operation == "bulk_add"

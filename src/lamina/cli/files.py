@@ -52,7 +52,11 @@ def export(
     to_stdout = file == "-"
 
     async def work(app: "App") -> int:
+        from lamina.database.upkeep import refuse_store_itself
+
         count = 0
+        if not to_stdout:
+            refuse_store_itself(app.parts.database.address, Path(file), Path(_part(file)))
         with _writing(file, force) as target, call.output.progress("exporting") as progress:
 
             def report(done: int, total: int | None) -> None:
@@ -117,6 +121,11 @@ def _transfer(app: "App") -> "Transfer":
     )
 
 
+def _part(file: str) -> str:
+    """Where a file is written until it is complete."""
+    return f"{file}.part"
+
+
 @contextmanager
 def _writing(file: str, force: bool) -> Iterator[IO[bytes]]:
     """The file to write, put in its place at the end; a failed one leaves nothing behind."""
@@ -126,7 +135,7 @@ def _writing(file: str, force: bool) -> Iterator[IO[bytes]]:
         return
     if Path(file).exists() and not force:
         raise InvalidInputError(f"{file} exists already.", details={"next": "Choose another name, or add --force."})
-    part = f"{file}.part"
+    part = _part(file)
     try:
         with open(part, "wb") as target:
             yield target

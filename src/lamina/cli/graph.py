@@ -97,6 +97,8 @@ def show(
     walk, entity = call.run(work)
     document = {**walk_record(walk), "entity": None if entity is None else entity_record(entity)}
     call.output.show(document, walk_tree(walk, entity) if entity or walk.visits else _nothing(name))
+    if entity is None:
+        call.remark_if_off("graph")
     if not walk.complete:
         call.output.note("there is more: raise --limit, or name a --relation")
 
@@ -133,6 +135,8 @@ def neighbours(
     found = call.run(work)
     document = {"name": name, "neighbours": [neighbour_record(one) for one in found]}
     call.output.show(document, neighbours_table(found) if found else _nothing(name))
+    if not found:
+        call.remark_if_off("graph")
 
 
 @command(

@@ -52,6 +52,11 @@ class Invocation:
             error.details.setdefault("next", "Correct it where it stands; `lamina config path` names the file.")
             raise
 
+    def remark_if_off(self, section: str) -> None:
+        """Remark that a section is switched off, where a command found nothing: then that is no wonder."""
+        if not getattr(self.settings().settings, section).enabled:
+            self.output.note(f"{section} is switched off: set `{section}.enabled = true` in lamina.toml")
+
     def run(self, work: "Callable[[App], Awaitable[T]]", *, create: bool = False) -> T:
         """Open the store, do the work, close.
 

@@ -121,6 +121,8 @@ def search(
     hits = call.run(work)
     document = {"query": query, "results": list(map(hit_record, hits))}
     call.output.show(document, hits_table(hits, explain=explain) if hits else "no results")
+    if not hits:
+        call.remark_if_off("knowledge")
 
 
 @command(
@@ -152,6 +154,8 @@ def list_(
         "total_count": found.total_count,
     }
     call.output.show(document, knowledge_table(found.entries) if found.entries else "nothing is known")
+    if not found.entries:
+        call.remark_if_off("knowledge")
     call.output.note(f"{len(found.entries)} of {found.total_count}")
     if found.next_cursor:
         call.output.note(f"more: the same command with --cursor {found.next_cursor}")

@@ -99,6 +99,8 @@ def list_(
         "total_count": found.total_count,
     }
     call.output.show(document, learnings_table(found.learnings) if found.learnings else "nothing was learned")
+    if not found.learnings:
+        call.remark_if_off("knowledge")
     call.output.note(f"{len(found.learnings)} of {found.total_count}")
     if found.next_cursor:
         call.output.note(f"more: the same command with --cursor {found.next_cursor}")
@@ -152,6 +154,8 @@ def search(
     hits = call.run(work)
     document = {"query": query, "results": list(map(learning_hit_record, hits))}
     call.output.show(document, learning_hits_table(hits, explain=explain) if hits else "no known solution")
+    if not hits:
+        call.remark_if_off("knowledge")
 
 
 @command(

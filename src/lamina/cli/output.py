@@ -56,9 +56,9 @@ _BY_REASON = {
 """What to do where the code alone does not say it."""
 
 _PICTURES = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\n\t"}
-_PICTURES |= {0x7F: 0x2421} | dict.fromkeys(
-    [*range(0x80, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)], 0xFFFD
-)
+_UNPICTURED = [*range(0x80, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
+_PICTURES |= {0x7F: 0x2421} | dict.fromkeys(_UNPICTURED, 0xFFFD)
+_ESCAPES = {code: f"\\u{code:04x}" for code in [0x7F, *_UNPICTURED]}
 
 
 def plain(text: str, style: str = "") -> Text:
@@ -71,11 +71,25 @@ def one_line(text: str, style: str = "") -> Text:
     return plain(" ".join(text.split()), style)
 
 
+def as_json(document: object, *, narrow: bool, indent: int | None = None) -> str:
+    """A document whose strings read back the same; what could drive a terminal is escaped."""
+    return json.dumps(document, ensure_ascii=narrow, indent=indent).translate(_ESCAPES)
+
+
 def next_step(error: LaminaError) -> str:
     """What to do after this error."""
     reason = "other_model" if "stored_dimensions" in error.details else str(error.details.get("reason"))
-    step = error.details.get("next") or _BY_REASON.get(reason) or NEXT_STEPS.get(error.code)
+    step = error.details.get("next") or _BY_REASON.get(reason) or _missing(error) or NEXT_STEPS.get(error.code)
     return str(step or "`lamina doctor` looks for the cause.")
+
+
+def _missing(error: LaminaError) -> str | None:
+    """The options that give what a layer needs; None where there is a choice."""
+    missing = error.details.get("missing") if "layer" in error.details else None
+    if not isinstance(missing, list):
+        return None
+    options = " ".join(f"--{str(name).removesuffix('_id')} NAME" for name in missing)
+    return f"Say whose memory it is: {options}."
 
 
 def is_narrow(stream: TextIO) -> bool:
@@ -109,7 +123,7 @@ class Output:
     def show(self, document: object, *renderables: RenderableType) -> None:
         """The result: `document` as JSON with --json, else what people read."""
         if self.json:
-            print(json.dumps(document, ensure_ascii=is_narrow(sys.stdout), indent=2))
+            print(as_json(document, narrow=is_narrow(sys.stdout), indent=2))
             return
         for one in renderables:
             # Plain text is not folded: paths, ids and commands in it are there to be copied.
@@ -127,7 +141,7 @@ class Output:
         if self.json:
             details = {name: value for name, value in error.details.items() if name != "next"}
             document = {"error": {**error.to_dict(), "details": details, "next": step}}
-            print(json.dumps(document, ensure_ascii=is_narrow(sys.stderr)), file=sys.stderr)
+            print(as_json(document, narrow=is_narrow(sys.stderr)), file=sys.stderr)
             return
         console = Console(file=sys.stderr, highlight=False)
         console.print(Text.assemble((error.code, "bold red"), "  ", plain(error.message)), soft_wrap=True)

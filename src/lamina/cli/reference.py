@@ -86,6 +86,8 @@ def search(
     hits = call.run(work)
     document = {"query": query, "results": list(map(reference_hit_record, hits))}
     call.output.show(document, reference_hits_table(hits) if hits else "no results")
+    if not hits:
+        call.remark_if_off("knowledge")
 
 
 @command(commands, "list", examples=("lamina reference list", "lamina reference list --type api --all --json"))
@@ -113,6 +115,8 @@ def list_(
         "total_count": found.total_count,
     }
     call.output.show(document, references_table(found.references) if found.references else "no references")
+    if not found.references:
+        call.remark_if_off("knowledge")
     call.output.note(f"{len(found.references)} of {found.total_count}")
     if found.next_cursor:
         call.output.note(f"more: the same command with --cursor {found.next_cursor}")

@@ -89,6 +89,8 @@ def list_(
         "total_count": page.total_count,
     }
     call.output.show(document, skills_table(page.skills) if page.skills else "no skills")
+    if not page.skills:
+        call.remark_if_off("knowledge")
     if page.next_cursor:
         call.output.note(f"more: the same command with --cursor {page.next_cursor}")
 
@@ -124,6 +126,8 @@ def search(
     hits = call.run(work)
     document = {"query": query, "results": list(map(hit_record, hits))}
     call.output.show(document, skill_hits_table(hits) if hits else "no results")
+    if not hits:
+        call.remark_if_off("knowledge")
 
 
 @command(commands, "approve", examples=("lamina skill approve greet", "lamina skill approve greet --version 2"))

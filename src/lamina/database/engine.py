@@ -5,6 +5,7 @@ of and no async driver. SQLite has one writer thread (`writer`), PostgreSQL one 
 """
 
 import asyncio
+import os
 import shutil
 import tempfile
 import threading
@@ -45,6 +46,8 @@ class Database:
         self._threads = ThreadPoolExecutor(settings.pool_size, thread_name_prefix="lamina-store")
         self._writer: GroupWriter | None = None
         self._closed = False
+        self._path = self.address.path and self.address.path.absolute()
+        self._file: tuple[int, int] | None = None
 
     async def open(self, *, create: bool = True) -> None:
         """Create or migrate the schema where that is needed, and get ready to write."""
@@ -54,13 +57,18 @@ class Database:
         path = self.address.path
         if path is not None and not path.exists() and not create:
             raise ConfigurationError(f"There is no store at {path}.", details={"path": str(path)})
+        if path is not None and path.is_dir():
+            raise ConfigurationError(f"{path} is a folder; name the file of the store.", details={"path": str(path)})
         if path is not None and not path.parent.is_dir():
             raise ConfigurationError(
                 f"The folder {path.parent} does not exist; create it, or choose another path for the store."
             )
         migrate(self._engine)
         if self.name == "sqlite":
-            self._writer = GroupWriter(self._connect, batch_max=self._settings.group_commit_max)
+            self._file = self._identity()
+            self._writer = GroupWriter(
+                self._connect, batch_max=self._settings.group_commit_max, before=self._refuse_another_file
+            )
 
     async def read(self, work: Callable[[Link], T]) -> T:
         """Run `work` on one consistent view of the store; it must not write."""
@@ -134,7 +142,24 @@ class Database:
             raise
 
     def _connect(self) -> Link:
+        self._refuse_another_file()
         return Link(self._engine.connect())
+
+    def _identity(self) -> tuple[int, int] | None:
+        try:
+            found = os.stat(self._path) if self._path else None
+        except FileNotFoundError:
+            return None
+        return (found.st_dev, found.st_ino) if found else None
+
+    def _refuse_another_file(self) -> None:
+        """SQLite goes on writing to a file that has lost its name; such writes would be gone with the process."""
+        if self.name == "sqlite" and self._identity() != self._file:
+            raise ConfigurationError(
+                f"The file {self.address.path} was removed or replaced while the store was open; nothing of this"
+                " operation was stored. Put the file back, or close the store and open it again.",
+                details={"reason": "moved"},
+            )
 
     def _link(self) -> Link:
         link: Link | None = getattr(self._local, "link", None)

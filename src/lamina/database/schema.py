@@ -44,6 +44,8 @@ def dump_json(value: object) -> str:
 
 def load_json(value: object) -> object:
     """A stored JSON column: text on SQLite, already parsed by the PostgreSQL driver."""
-    if value == "{}":  # most columns of most rows
+    if value == "{}":  # like "[]", what most columns of most rows hold
         return {}
+    if value == "[]":
+        return []
     return json.loads(value) if isinstance(value, str | bytes) else value

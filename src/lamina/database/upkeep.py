@@ -2,6 +2,7 @@
 
 import shutil
 import sqlite3
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -115,13 +116,13 @@ def back_up(settings: DatabaseSettings, target: Path, progress: Callable[[int, i
     address = existing_store(settings)
     if address.path is None:
         raise _use_pg_dump(address, target)
-    if target.exists() and target.samefile(address.path):
-        raise ConfigurationError(f"{target} is the store itself.", details={"next": "Choose another name."})
     if target.is_dir():
         raise ConfigurationError(f"{target} is a folder.", details={"next": "Name the file the copy goes to."})
     part = target.with_name(f"{target.name}.part")
+    refuse_store_itself(address, target, part)
     try:
         part.write_bytes(b"")
+        part.chmod(stat.S_IMODE(address.path.stat().st_mode))
         with _translated():
             _copy(address.path, part, progress, settings.busy_timeout_s)
         # What an older store of this name left beside it would be replayed into the copy.
@@ -135,6 +136,18 @@ def back_up(settings: DatabaseSettings, target: Path, progress: Callable[[int, i
         part.unlink(missing_ok=True)
         _unlink_side_files(part)
     return target.stat().st_size
+
+
+def refuse_store_itself(address: Address, *targets: Path) -> None:
+    """Raise ConfigurationError where writing one of these files would destroy the store."""
+    if address.path is None:
+        return
+    taken = [address.path, *(Path(f"{address.path}{suffix}") for suffix in _SIDE_FILES)]
+    for target in targets:
+        if target.resolve() in [path.resolve() for path in taken] or (
+            target.exists() and address.path.exists() and target.samefile(address.path)
+        ):
+            raise ConfigurationError(f"{target} is the store itself.", details={"next": "Choose another name."})
 
 
 def _copy(path: Path, part: Path, progress: Callable[[int, int], None], busy_timeout_s: float) -> None:

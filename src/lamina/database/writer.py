@@ -29,10 +29,13 @@ class _Job:
 
 
 class GroupWriter:
-    """Runs units of work on its own thread and connection, many to a commit."""
+    """Runs units of work on its own thread and connection, many to a commit; what `before` raises fails them all."""
 
-    def __init__(self, connect: Callable[[], Link], *, batch_max: int) -> None:
+    def __init__(
+        self, connect: Callable[[], Link], *, batch_max: int, before: Callable[[], None] = lambda: None
+    ) -> None:
         self._connect = connect
+        self._before = before
         self._batch_max = batch_max
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._closed = False
@@ -65,6 +68,7 @@ class GroupWriter:
             if not batch:
                 continue
             try:
+                self._before()
                 link = link or self._connect()
                 self._commit(link, batch)
             except BaseException as error:  # noqa: BLE001 -- boundary: a failed commit fails its jobs, never the writer thread

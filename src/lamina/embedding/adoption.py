@@ -7,6 +7,7 @@ from lamina.database.engine import Database
 from lamina.database.link import Link
 from lamina.database.schema import to_micros
 from lamina.embedding.types import Embedder
+from lamina.embedding.vectors import answered
 from lamina.errors import ConfigurationError, LaminaError
 from lamina.index.calibration import Calibration, calibration_texts, fit_calibration
 from lamina.index.models import StoredModel, active_model, add_model, save_calibration
@@ -52,10 +53,12 @@ async def adopt(database: Database, embedder: Embedder, clock: Clock) -> StoredM
 async def fit(embedder: Embedder) -> Calibration:
     """What this embedder's cosines mean, from the shipped texts and without labels; a second or so for a slow one."""
     memories, questions = calibration_texts()
+    documents = await embedder.embed(memories, purpose="document")
+    queries = await embedder.embed(questions, purpose="query")
     return fit_calibration(
         embedder.name,
-        await embedder.embed(memories, purpose="document"),
-        await embedder.embed(questions, purpose="query"),
+        answered(embedder.name, documents, rows=len(memories), dimensions=embedder.dimensions),
+        answered(embedder.name, queries, rows=len(questions), dimensions=embedder.dimensions),
     )
 
 

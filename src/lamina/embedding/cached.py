@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from lamina.database.engine import Database
 from lamina.database.link import Link
 from lamina.embedding.types import Embedder, Purpose
-from lamina.errors import EmbeddingFailedError
+from lamina.embedding.vectors import answered
 from lamina.index.store import stored_vectors, unpack_vector
 from lamina.kernel.text import content_hash
 from lamina.observability.metrics import Metrics
@@ -74,16 +74,10 @@ class CachedEmbedder:
         return {hashes[digest]: unpack_vector(blob) for digest, blob in found.items()}
 
     async def _compute(self, missing: dict[_Key, str], purpose: Purpose) -> dict[_Key, Vector | None]:
-        vectors = await self._embedder.embed(list(missing.values()), purpose=purpose)
+        embedder = self._embedder
+        answer = await embedder.embed(list(missing.values()), purpose=purpose)
         self._metrics.embedded(len(missing))
-        if vectors.shape != (len(missing), self._embedder.dimensions):
-            raise EmbeddingFailedError(
-                f"{self._embedder.name} answered {vectors.shape} numbers"
-                f" instead of ({len(missing)}, {self._embedder.dimensions}).",
-                details={"embedder": self._embedder.name},
-            )
-        if not np.isfinite(vectors).all():
-            raise EmbeddingFailedError(f"{self._embedder.name} answered numbers that are not finite.")
+        vectors = answered(embedder.name, answer, rows=len(missing), dimensions=embedder.dimensions)
         return {key: vector if vector.any() else None for key, vector in zip(missing, vectors, strict=True)}
 
     def _remember(self, vectors: dict[_Key, Vector | None]) -> None:

@@ -17,6 +17,7 @@ from lamina.database.link import Link, Prepared
 from lamina.database.schema import to_micros
 from lamina.embedding.adoption import MODEL_LOCK, fit
 from lamina.embedding.types import Embedder
+from lamina.embedding.vectors import answered
 from lamina.errors import ConfigurationError
 from lamina.index.models import (
     StoredModel,
@@ -132,7 +133,8 @@ class Reembedding:
         batch = await self.database.read(lambda link: source.pending(link, model.id, after=after, limit=_BATCH))
         if not batch:
             return None
-        vectors = await self.embedder.embed([item.text for item in batch], purpose="document")
+        answer = await self.embedder.embed([item.text for item in batch], purpose="document")
+        vectors = answered(self.embedder.name, answer, rows=len(batch), dimensions=self.embedder.dimensions)
         rows = {
             item: {
                 "model_id": model.id,

@@ -1,4 +1,7 @@
-"""What every embedder around a model does: leave out what cannot be embedded, and give rows of length one."""
+"""What every embedder around a model does: leave out what cannot be embedded, and give rows of length one.
+
+`answered` is the gate for those that others write: nothing they answer is stored or compared before it passed.
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -6,6 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamina.errors import EmbeddingFailedError
+
+_TOLERANCE = 2e-3
+"""How far the square of a length may be from one: half precision, in which vectors are stored, is no finer."""
 
 
 def readable(text: str) -> str:
@@ -39,6 +45,26 @@ def unit_rows(rows: NDArray[np.floating]) -> NDArray[np.float32]:
     wide /= scale
     wide /= np.linalg.norm(wide, axis=1, keepdims=True)
     return wide.astype(np.float32)
+
+
+def answered(name: str, answer: NDArray[np.float32], *, rows: int, dimensions: int) -> NDArray[np.float32]:
+    """What the embedder `name` gave for so many texts, each row of length one or all zero.
+
+    Raises EmbeddingFailedError for another number of rows or dimensions, and for numbers that are not finite.
+    """
+    if answer.shape != (rows, dimensions):
+        raise EmbeddingFailedError(
+            f"{name} answered {answer.shape} numbers instead of ({rows}, {dimensions}).", details={"embedder": name}
+        )
+    unit = np.abs(np.einsum("ij,ij->i", answer, answer) - 1.0) < _TOLERANCE
+    if unit.all():
+        return answer
+    if not np.isfinite(answer).all():
+        raise EmbeddingFailedError(f"{name} answered numbers that are not finite.", details={"embedder": name})
+    other = ~unit & answer.any(axis=1)
+    out = answer.astype(np.float32)
+    out[other] = unit_rows(answer[other])
+    return out
 
 
 def placed(count: int, dimensions: int, positions: list[int], rows: NDArray[np.float32]) -> NDArray[np.float32]:

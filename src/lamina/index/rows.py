@@ -160,7 +160,7 @@ class Rows:
 
     def written_by(self, names: Sequence[int]) -> NDArray[np.bool_] | None:
         """Mask the slots whose author has one of the names; None when nobody has."""
-        found = [number for name in names if (number := self._authors.get(name))]
+        found = [number for name in names if (number := self._authors.get(name))] if self._authors else None
         if not found:
             return None
         mask: NDArray[np.bool_] = self.authors[: self.size] == found[0]

@@ -56,6 +56,7 @@ from lamina.memory.validate import (
     check_metadata,
     check_metadata_size,
     check_moment,
+    check_new_memories,
     check_query,
     check_source,
     check_tags,
@@ -150,7 +151,7 @@ class MemoryService:
         """
         with self._verb("bulk_add"):
             known: _Scopes = {}
-            checked = [await self._checked(new, "bulk_add", known) for new in memories]
+            checked = [await self._checked(new, "bulk_add", known) for new in check_new_memories(memories)]
             embeddings = await self._embed([entry.content for _, entry in checked])
             requests = [
                 AddRequest(scope=scope, entry=entry, embedding=embedding)

@@ -1,12 +1,12 @@
 """Checks of what callers of memory pass: the house's checks under memory's names, and the nouns only memory has."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from lamina.kernel import checks
 from lamina.kernel.checks import MAX_INTEGER, check_moment, check_tags, is_whole, refuse
 from lamina.kernel.text import unstorable
-from lamina.memory.types import IDENTIFIER_NAMES, Identifiers, JsonValue, Source
+from lamina.memory.types import IDENTIFIER_NAMES, Identifiers, JsonValue, NewMemory, Source
 
 __all__ = [
     "MAX_INTEGER",
@@ -18,6 +18,7 @@ __all__ = [
     "check_metadata",
     "check_metadata_size",
     "check_moment",
+    "check_new_memories",
     "check_query",
     "check_source",
     "check_tags",
@@ -102,6 +103,27 @@ def check_threshold(value: object, *, operation: str | None = None) -> float:
 def check_expires_at(value: object, *, operation: str | None = None) -> datetime | None:
     """The moment in UTC; None never expires. A time without a zone is refused, not guessed."""
     return check_moment("expires_at", value, operation=operation)
+
+
+def check_new_memories(memories: object) -> tuple[NewMemory, ...]:
+    """The memories of a bulk add, whose fields are still to be checked."""
+    if isinstance(memories, str | bytes | Mapping) or not isinstance(memories, Iterable):
+        refuse("Memories must be a list of NewMemory.", None, field="memories", type=type(memories).__name__)
+    given = tuple(memories)
+    for place, new in enumerate(given):
+        if not isinstance(new, NewMemory):
+            refuse(
+                f"Memory {place} must be a NewMemory.", None, field="memories", position=place, type=type(new).__name__
+            )
+        if not isinstance(new.identifiers, Identifiers):
+            refuse(
+                f"The identifiers of memory {place} must be Identifiers, such as Identifiers(user_id='u1').",
+                None,
+                field="identifiers",
+                position=place,
+                type=type(new.identifiers).__name__,
+            )
+    return given
 
 
 def check_source(source: object, *, operation: str | None = None) -> Source | None:
