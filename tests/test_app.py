@@ -62,6 +62,21 @@ async def test_start_and_close_may_run_in_different_tasks(sqlite_url: str) -> No
     assert store_threads() == []
 
 
+async def test_a_room_may_be_entered_first_from_a_thread(sqlite_url: str) -> None:
+    known, graph = {"enabled": True}, {"enabled": True}
+    async with lamina.open(sqlite_url, embedder=static_embedder(), knowledge=known, graph=graph) as app:
+
+        def enter() -> list[object]:
+            return [app.learning, app.graph, app.context]
+
+        assert None not in await anyio.to_thread.run_sync(enter)
+        await app.knowledge.save("deploy-rule", "Never deploy on a Friday", category="rule")
+        prompt = await app.context.assemble("", query="when may we deploy?")
+        assert "deploy-rule" in prompt.text
+    async with lamina.open(sqlite_url, embedder=static_embedder(), knowledge=known) as app:
+        assert (await app.knowledge.get("deploy-rule")).use_count == 1
+
+
 async def test_metrics_that_were_lent_outlive_the_app(tmp_path: Path) -> None:
     metrics = Metrics.collecting()
     for name in ("one", "two"):

@@ -201,6 +201,7 @@ async def test_tenants_do_not_see_each_other(app: App) -> None:
     context = await fill(app)
     prompt = await context.for_tenant("other").assemble(BASE, query="deploy", user_id="u1")
     assert {one.layer for one in prompt.receipt.injected} == {ContextLayer.RUNTIME_CONTEXT}
+    assert "Tools: 0" in prompt.text
 
 
 async def test_retrieve_gives_the_items_themselves(app: App) -> None:

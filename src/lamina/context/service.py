@@ -73,10 +73,13 @@ class ContextService:
 
     def for_tenant(self, tenant: str) -> "ContextService":
         """The same context for another tenant; tools are not taken along."""
+        runtime = self.runtime if self.retriever.tools is None else self.runtime.with_tools(0)
+        shown = runtime if self.retriever.runtime is self.runtime else self.retriever.runtime
         return replace(
             self,
-            retriever=replace(self.retriever, tenant=tenant, tools=None),
+            retriever=replace(self.retriever, tenant=tenant, tools=None, runtime=shown),
             quarantine=replace(self.quarantine, tenant=tenant),
+            runtime=runtime,
         )
 
     def with_tools(self, tools: Iterable[Tool]) -> "ContextService":

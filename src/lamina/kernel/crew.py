@@ -19,13 +19,22 @@ class Crew:
     """Workers, each in a task of its own, because an app may be started and closed from different tasks."""
 
     def __init__(self, *, stop_s: float) -> None:
-        """`stop_s` is how long each may take to finish what it has accepted."""
+        """`stop_s` is how long each may take to finish what it has accepted; create it on the event loop."""
         self._stop_s = stop_s
-        self._members: list[tuple[Worker, asyncio.Task[None]]] = []
+        self._loop = asyncio.get_running_loop()
+        self._members: list[tuple[Worker, asyncio.Future[None]]] = []
 
     def start(self, worker: Worker, *, name: str) -> None:
-        """Let a worker begin; call on the event loop."""
-        self._members.append((worker, asyncio.create_task(_host(worker), name=f"lamina {name}")))
+        """Let a worker begin, from any thread."""
+        try:
+            here = asyncio.get_running_loop() is self._loop
+        except RuntimeError:  # a thread without a loop
+            here = False
+        if here:
+            self._members.append((worker, self._loop.create_task(_host(worker), name=f"lamina {name}")))
+            return
+        begun = asyncio.run_coroutine_threadsafe(_host(worker), self._loop)
+        self._members.append((worker, asyncio.wrap_future(begun, loop=self._loop)))
 
     async def stop(self) -> None:
         """Stop every worker, the last one first, since it may hand work to those before it; idempotent."""
