@@ -28,19 +28,16 @@ class ReadsTogether:
         self,
         view: Callable[[], AbstractContextManager[Callable[[_Work], Any]]],
         submit: Callable[[Callable[[], None]], object],
-        *,
-        patience_s: float = _PATIENCE_S,
     ) -> None:
         """`view` does reads on one view of the store, `submit` has a thread of the store call something."""
         self._view = view
         self._submit = submit
-        self._patience_s = patience_s
         self._loop = asyncio.get_running_loop()
         self._gate = threading.Lock()
         self._waiting: deque[tuple[_Work, asyncio.Future[Any]]] = deque()
         self._finished: deque[tuple[asyncio.Future[Any], Any, BaseException | None]] = deque()
         self._draining = False
-        self._watch = self._loop.call_later(patience_s, self._look_after)
+        self._watch = self._loop.call_later(_PATIENCE_S, self._look_after)
         self.is_open = True
 
     async def read(self, work: Callable[[Link], T]) -> T:
@@ -100,7 +97,7 @@ class ReadsTogether:
         with self._gate:
             if self._waiting:
                 self._submit(self._drain)
-        self._watch = self._loop.call_later(self._patience_s, self._look_after)
+        self._watch = self._loop.call_later(_PATIENCE_S, self._look_after)
 
 
 current_reads: ContextVar[tuple[object, ReadsTogether] | None] = ContextVar("current_reads", default=None)

@@ -28,7 +28,7 @@ class ReadWriteLock:
         finally:
             with self._condition:
                 self._readers -= 1
-                if not self._readers and self._waiting:
+                if not self._readers:
                     self._condition.notify_all()
 
     @contextmanager
