@@ -47,7 +47,7 @@ async def test_a_prompt_is_made_of_what_the_rooms_know(app: App) -> None:
     assert "- **deploy_app**: Deploy the web app." in prompt.text
     assert "- (user said) [rule] deploy-rule: Never deploy on a Friday" in prompt.text
     assert "deploy-guide (https://example.org): How to deploy" in prompt.text
-    assert "- (user said) [user] Wants to deploy from the terminal" in prompt.text
+    assert "- (agent concluded) [user] Wants to deploy from the terminal" in prompt.text
     assert {one.layer for one in prompt.receipt.injected} == {
         ContextLayer.RUNTIME_CONTEXT,
         ContextLayer.TOOL_REGISTRY,

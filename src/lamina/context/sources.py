@@ -185,9 +185,11 @@ def _memory_item(hit: SearchHit, session_key: str | None) -> ContextItem:
 
 
 def memory_origin(memory: MemoryEntry) -> Origin:
-    """Who a memory comes from: what was typed in is the user's, a conversation's the agent's notes of it."""
+    """Who a memory comes from: what a person typed in is the user's, what says nothing of its source the agent's."""
     source = memory.source
-    if source is None or source.kind == "manual":
+    if source is None:
+        return Origin.AGENT
+    if source.kind == "manual":
         return Origin.USER
     if source.kind == "conversation":
         return Origin.USER if (source.author or "").casefold() == "user" else Origin.AGENT
