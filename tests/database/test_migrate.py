@@ -13,8 +13,14 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
-import lamina.embedding.reembed
-import lamina.memory.tables  # noqa: F401
+import lamina.context.tables
+import lamina.database.slots
+import lamina.graph.tables
+import lamina.index.tables
+import lamina.knowledge.tables
+import lamina.learning.tables
+import lamina.memory.tables
+import lamina.skill.tables  # noqa: F401 -- every room that has tables
 from lamina.database import migrate as migration
 from lamina.database.address import create_engine, parse_address
 from lamina.database.migrate import HEAD, current_revision, migrate
