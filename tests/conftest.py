@@ -2,15 +2,17 @@
 
 import logging
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from sqlalchemy import make_url
 
 from lamina.kernel.clock import ManualClock
 from tests.cli.terminal import Terminal
 from tests.network_guard import refuse_outside
-from tests.postgres import fresh_database, running_server
+from tests.postgres import create_tables, fresh_database, running_server
 
 
 @pytest.fixture(scope="session")
@@ -52,10 +54,47 @@ def sqlite_url(tmp_path: Path) -> str:
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def store_url(request: pytest.FixtureRequest) -> str:
-    """An empty store on each engine in turn: a test that asks for it runs on both."""
+def bare_store_url(request: pytest.FixtureRequest) -> str:
+    """A store without tables on each engine in turn: a test that asks for it runs on both."""
     name = {"sqlite": "sqlite_url", "postgres": "fresh_postgres_url"}[request.param]
     url: str = request.getfixturevalue(name)
+    return url
+
+
+@pytest.fixture(scope="session")
+def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A SQLite store with tables and nothing in them, to be copied: migrating takes longer than most tests."""
+    path = tmp_path_factory.mktemp("migrated") / "lamina.db"
+    create_tables(f"sqlite:///{path}")
+    return path
+
+
+@pytest.fixture(scope="session")
+def migrated_database(postgres_server: str) -> Iterator[str]:
+    """The name of a PostgreSQL database like `migrated_file`."""
+    with fresh_database(postgres_server) as url:
+        create_tables(url)
+        yield make_url(url).database or ""
+
+
+@pytest.fixture
+def sqlite_store_url(sqlite_url: str, migrated_file: Path, tmp_path: Path) -> str:
+    """The address of an empty store in a file that only this test uses."""
+    shutil.copy(migrated_file, tmp_path / "lamina.db")
+    return sqlite_url
+
+
+@pytest.fixture
+def postgres_store_url(postgres_server: str, migrated_database: str) -> Iterator[str]:
+    """The address of an empty store in a PostgreSQL database that only this test uses."""
+    with fresh_database(postgres_server, like=migrated_database) as url:
+        yield url
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def store_url(request: pytest.FixtureRequest) -> str:
+    """An empty store on each engine in turn: a test that asks for it runs on both."""
+    url: str = request.getfixturevalue(f"{request.param}_store_url")
     return url
 
 

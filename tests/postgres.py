@@ -11,6 +11,9 @@ from uuid import uuid4
 
 import psycopg
 
+from lamina.database.address import create_engine, parse_address
+from lamina.database.migrate import migrate
+
 
 @contextmanager
 def running_server() -> Iterator[str]:
@@ -42,14 +45,21 @@ def running_server() -> Iterator[str]:
 
 
 @contextmanager
-def fresh_database(address: str) -> Iterator[str]:
-    """The SQLAlchemy address of an empty database, which is dropped at the end."""
+def fresh_database(address: str, *, like: str = "template0") -> Iterator[str]:
+    """The SQLAlchemy address of a database like another one, or an empty one; it is dropped at the end."""
     name = f"test_{uuid4().hex[:12]}"
     with psycopg.connect(address, autocommit=True) as connection:
-        connection.execute(f'CREATE DATABASE "{name}" TEMPLATE template0')
+        connection.execute(f'CREATE DATABASE "{name}" TEMPLATE "{like}"')
         host = quote(connection.info.host, safe="")
     try:
         yield f"postgresql+psycopg://postgres@/{name}?host={host}"
     finally:
         with psycopg.connect(address, autocommit=True) as connection:
             connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+def create_tables(url: str) -> None:
+    """Migrate the database at an address and leave no connection to it."""
+    engine = create_engine(parse_address(url), busy_timeout_s=10)
+    migrate(engine)
+    engine.dispose()

@@ -10,16 +10,16 @@ from lamina.kernel.clock import ManualClock
 from tests.network_guard import OutsideConnectionError, is_loopback, stays_inside
 
 
-def test_a_store_address_is_empty_and_can_be_written_on_each_engine(store_url: str) -> None:
-    engine = sqlalchemy.create_engine(store_url)
+def test_a_store_address_is_empty_and_can_be_written_on_each_engine(bare_store_url: str) -> None:
+    engine = sqlalchemy.create_engine(bare_store_url)
     with engine.begin() as connection:
         connection.execute(sqlalchemy.text("CREATE TABLE only_here (id INTEGER)"))
     assert sqlalchemy.inspect(engine).get_table_names() == ["only_here"]
     engine.dispose()
 
 
-def test_each_test_gets_a_database_of_its_own(store_url: str) -> None:
-    engine = sqlalchemy.create_engine(store_url)
+def test_each_test_gets_a_database_of_its_own(bare_store_url: str) -> None:
+    engine = sqlalchemy.create_engine(bare_store_url)
     assert sqlalchemy.inspect(engine).get_table_names() == []
     engine.dispose()
 

@@ -46,12 +46,12 @@ def test_status_leaves_a_foreign_database_as_it_is(terminal: Terminal, tmp_path:
     assert list(tmp_path.iterdir()) == [foreign]
 
 
-def test_migrate_creates_the_schema_once_on_each_engine(terminal: Terminal, store_url: str, tmp_path: Path) -> None:
-    if store_url.startswith("sqlite"):
+def test_migrate_creates_the_schema_once_on_each_engine(terminal: Terminal, bare_store_url: str, tmp_path: Path) -> None:
+    if bare_store_url.startswith("sqlite"):
         (tmp_path / "lamina.db").touch()
-    first = terminal.ok("db", "migrate", "--store", store_url, "--json").document
+    first = terminal.ok("db", "migrate", "--store", bare_store_url, "--json").document
     assert first == {"before": None, "after": HEAD}
-    assert terminal.ok("db", "migrate", "--store", store_url).out == f"schema {HEAD}, nothing to do\n"
+    assert terminal.ok("db", "migrate", "--store", bare_store_url).out == f"schema {HEAD}, nothing to do\n"
 
 
 def test_a_store_of_a_newer_lamina_is_refused_and_named(terminal: Terminal, tmp_path: Path) -> None:

@@ -30,8 +30,8 @@ from tests.stores import app_on
 
 
 @pytest.fixture
-def engine(store_url: str) -> Iterator[sa.Engine]:
-    made = create_engine(parse_address(store_url), busy_timeout_s=30)
+def engine(bare_store_url: str) -> Iterator[sa.Engine]:
+    made = create_engine(parse_address(bare_store_url), busy_timeout_s=30)
     yield made
     made.dispose()
 
@@ -76,29 +76,29 @@ def test_migrating_again_changes_nothing(engine: sa.Engine) -> None:
 
 @pytest.mark.anyio
 async def test_a_store_of_a_newer_version_is_refused_with_what_to_do_and_left_alone(
-    store_url: str, engine: sa.Engine
+    bare_store_url: str, engine: sa.Engine
 ) -> None:
-    async with app_on(store_url) as app:
+    async with app_on(bare_store_url) as app:
         kept = await app.memory.add("from the future", user_id="u")
     with engine.begin() as connection:
         if engine.dialect.name == "sqlite":
             connection.exec_driver_sql("BEGIN")
         connection.execute(sa.text("UPDATE alembic_version SET version_num = '9999'"))
     with pytest.raises(ConfigurationError, match="upgrade Lamina") as refused:
-        await app_on(store_url).start()
+        await app_on(bare_store_url).start()
     assert refused.value.details == {"found": "9999", "known": HEAD}
     with engine.begin() as connection:
         assert current_revision(connection) == "9999"
         if engine.dialect.name == "sqlite":
             connection.exec_driver_sql("BEGIN")
         connection.execute(sa.text("UPDATE alembic_version SET version_num = :head"), {"head": HEAD})
-    async with app_on(store_url) as app:
+    async with app_on(bare_store_url) as app:
         assert await app.memory.get(kept.id, user_id="u") == kept.memory
 
 
 @pytest.mark.anyio
-async def test_many_apps_may_create_one_store_at_once(store_url: str) -> None:
-    apps = [app_on(store_url) for _ in range(6)]
+async def test_many_apps_may_create_one_store_at_once(bare_store_url: str) -> None:
+    apps = [app_on(bare_store_url) for _ in range(6)]
     async with anyio.create_task_group() as group:
         for app in apps:
             group.start_soon(app.start)
@@ -130,8 +130,8 @@ with lamina.sync.open(sys.argv[1]) as app:
 """
 
 
-def test_processes_that_create_one_store_at_once_agree(store_url: str, engine: sa.Engine, tmp_path: Path) -> None:
-    command = [sys.executable, "-c", OPENING, store_url]
+def test_processes_that_create_one_store_at_once_agree(bare_store_url: str, engine: sa.Engine, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", OPENING, bare_store_url]
     pipe = subprocess.PIPE
     workers = [
         subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, cwd=tmp_path) for _ in range(3)
