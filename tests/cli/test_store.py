@@ -46,7 +46,9 @@ def test_status_leaves_a_foreign_database_as_it_is(terminal: Terminal, tmp_path:
     assert list(tmp_path.iterdir()) == [foreign]
 
 
-def test_migrate_creates_the_schema_once_on_each_engine(terminal: Terminal, bare_store_url: str, tmp_path: Path) -> None:
+def test_migrate_creates_the_schema_once_on_each_engine(
+    terminal: Terminal, bare_store_url: str, tmp_path: Path
+) -> None:
     if bare_store_url.startswith("sqlite"):
         (tmp_path / "lamina.db").touch()
     first = terminal.ok("db", "migrate", "--store", bare_store_url, "--json").document
