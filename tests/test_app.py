@@ -1,5 +1,6 @@
 """Opening and closing: everything starts and stops once, and nothing that was lent is ended."""
 
+import asyncio
 import threading
 from datetime import timedelta
 from pathlib import Path
@@ -11,7 +12,7 @@ import lamina
 from lamina.app import App, resolve_settings
 from lamina.config import Settings
 from lamina.database.settings import DatabaseSettings
-from lamina.errors import ConfigurationError
+from lamina.errors import ConfigurationError, ProviderError
 from lamina.kernel.clock import ManualClock
 from lamina.memory.settings import MemorySettings
 from lamina.observability.metrics import Metrics
@@ -135,3 +136,23 @@ async def test_a_target_is_a_path_an_address_or_a_settings_file(tmp_path: Path) 
     async with lamina.open(settings=chosen, embedder=static_embedder()) as app:
         assert app.settings is chosen
     assert (tmp_path / "chosen.db").exists()
+
+
+async def test_a_room_that_fails_to_close_leaves_no_worker_behind(
+    sqlite_store_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = lamina.open(sqlite_store_url, embedder=static_embedder(), knowledge={"enabled": True})
+    await app.start()
+
+    async def broken(deadline_s: float) -> None:
+        raise ProviderError("gone")
+
+    closing = app.learning.watcher.close
+    monkeypatch.setattr(app.learning.watcher, "close", broken)
+    before = {task for task in asyncio.all_tasks() if task.get_name() == "lamina expiry"}
+    assert before
+    with pytest.raises(ProviderError):
+        await app.close()
+    assert all(task.done() for task in before)
+    monkeypatch.undo()
+    await closing(1.0)

@@ -104,9 +104,11 @@ class House:
     async def close(self) -> None:
         """Finish what was accepted; the parts are the caller's to close."""
         learning = self.__dict__.get("learning")
-        if learning is not None:
-            await learning.watcher.close(_STOP_S)
-        await self._crew.stop()
+        try:
+            if learning is not None:
+                await learning.watcher.close(_STOP_S)
+        finally:
+            await self._crew.stop()
 
     async def sweep(self) -> int:
         """Remove what expired, now; how many memories went."""
