@@ -1,0 +1,1 @@
+"""The port to chat models, and clients for it."""

@@ -1,0 +1,1 @@
+"""Conversations: sessions, their messages, the archive, and finding every word again."""
