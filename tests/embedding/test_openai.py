@@ -204,5 +204,6 @@ async def test_a_model_must_be_named() -> None:
 async def test_the_extra_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "openai", None)
     monkeypatch.delitem(sys.modules, "lamina.embedding.openai")
+    monkeypatch.delitem(sys.modules, "lamina.endpoint.client")
     with pytest.raises(ConfigurationError, match=r"pip install 'lamina\[openai\]'"):
         importlib.import_module("lamina.embedding.openai")

@@ -6,7 +6,6 @@ the colon, its value an async function that takes an `EmbedderRequest` and retur
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Final, cast
 
@@ -16,19 +15,19 @@ from lamina.embedding.settings import EmbeddingSettings
 from lamina.embedding.static import StaticEmbedder
 from lamina.embedding.types import Embedder
 from lamina.errors import ConfigurationError
+from lamina.kernel.plugin import built_in, find_plugin
 
 GROUP: Final = "lamina.embedders"
 
-# Loaded only when asked for, like a third party's, so that one kind does not need another's packages.
-_BUILT_IN: Final[Mapping[str, EntryPoint]] = {
-    kind: EntryPoint(name=kind, value=f"lamina.embedding.{value}", group=GROUP)
-    for kind, value in (
-        ("static", "factory:create_static"),
-        ("openai", "openai:create"),
-        ("onnx", "onnx:create"),
-        ("fastembed", "fastembed:create"),
-    )
-}
+_BUILT_IN: Final = built_in(
+    GROUP,
+    {
+        "static": "lamina.embedding.factory:create_static",
+        "openai": "lamina.embedding.openai:create",
+        "onnx": "lamina.embedding.onnx:create",
+        "fastembed": "lamina.embedding.fastembed:create",
+    },
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +48,7 @@ async def create_embedder(settings: EmbeddingSettings, *, environ: Mapping[str, 
     loaded, and what the embedder raises when it asks an endpoint about the model.
     """
     kind, _, argument = settings.model.strip().partition(":")
-    point = _find(kind.strip().lower())
+    point = find_plugin(kind, noun="embedder", group=GROUP, known=_BUILT_IN)
     create = cast("Callable[[EmbedderRequest], Awaitable[Embedder]]", point.load())
     return await create(EmbedderRequest(argument=argument.strip(), settings=settings, environ=environ))
 
@@ -64,15 +63,3 @@ async def create_static(request: EmbedderRequest) -> Embedder:
         return await anyio.to_thread.run_sync(StaticEmbedder, folder)
     except (OSError, ValueError, KeyError) as error:
         raise ConfigurationError(f"The static model cannot be loaded: {error}") from error
-
-
-def _find(kind: str) -> EntryPoint:
-    if kind in _BUILT_IN:
-        return _BUILT_IN[kind]
-    registered = {point.name.lower(): point for point in entry_points(group=GROUP)}
-    if kind not in registered:
-        known = ", ".join(sorted({*_BUILT_IN, *registered}))
-        raise ConfigurationError(
-            f"There is no embedder of the kind {kind!r}; known are: {known}.", details={"kind": kind}
-        )
-    return registered[kind]

@@ -3,10 +3,9 @@
 Not for retrying: a failure is translated and raised at once, and the caller decides whether to try again.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Iterator, Sequence
 from contextlib import AsyncExitStack
 from typing import Final
-from urllib.parse import urlsplit
 
 import anyio
 import numpy as np
@@ -14,27 +13,33 @@ from numpy.typing import NDArray
 
 from lamina.embedding.factory import EmbedderRequest
 from lamina.embedding.families import Prefixes, chosen_prefixes, family_of, known_dimensions
-from lamina.embedding.openai_wire import Endpoint, Refusal, read_vectors, refusal_error
-from lamina.embedding.settings import EmbeddingSettings
+from lamina.embedding.openai_wire import read_vectors
 from lamina.embedding.types import Purpose
 from lamina.embedding.vectors import embeddable, packed, placed, unit_rows
-from lamina.errors import ConfigurationError, EmbeddingFailedError, LaminaError, OperationTimeoutError
-from lamina.kernel.clock import Clock, SystemClock
+from lamina.endpoint.address import OPENAI_URL, api_key, host_of
+from lamina.endpoint.client import EndpointClient, RawAnswer, openai
+from lamina.endpoint.refusal import Service
+from lamina.errors import (
+    ConfigurationError,
+    ContentTooLongError,
+    EmbeddingFailedError,
+    LaminaError,
+    QueryTooLongError,
+)
+from lamina.kernel.clock import Clock
 
-try:
-    import openai
-except ImportError as missing:
-    raise ConfigurationError(
-        "Embedding through an endpoint needs the openai package: pip install 'lamina[openai]'"
-    ) from missing
-
-OPENAI_URL: Final = "https://api.openai.com/v1"
 CONCURRENT_REQUESTS: Final = 4
 """Requests of one call that are under way at once, at most."""
 REQUEST_BYTES: Final = 300_000
 """Bytes of text in one request, at most: a token is at least a byte, and OpenAI takes 300,000 tokens."""
 
-_NO_KEY: Final = "not-needed"
+_EMBEDDINGS: Final = Service(
+    noun="embedding",
+    offers="embeddings",
+    failed=EmbeddingFailedError,
+    smaller="lower batch_size",
+    settings="model, dimensions and base_url",
+)
 
 
 class OpenAIEmbedder:
@@ -56,14 +61,14 @@ class OpenAIEmbedder:
         prefixes: Prefixes | None = None,
         clock: Clock | None = None,
     ) -> None:
-        self._endpoint = Endpoint(host=_host(base_url), model=model)
+        self._client = EndpointClient(
+            _EMBEDDINGS, model=model, api_key=api_key, base_url=base_url, timeout_s=timeout_s, clock=clock
+        )
+        self._endpoint = self._client.endpoint
         self._asked_dimensions = dimensions
         self._dimensions = known_dimensions(model) if dimensions is None else dimensions
         self._batch_size = batch_size
-        self._timeout_s = timeout_s
         self._prefixes = prefixes or Prefixes()
-        self._clock = clock or SystemClock()
-        self._client = openai.AsyncOpenAI(api_key=api_key, base_url=base_url, max_retries=0, timeout=timeout_s)
 
     def __repr__(self) -> str:
         return f"OpenAIEmbedder(model={self._endpoint.model!r}, host={self._endpoint.host!r})"
@@ -108,7 +113,7 @@ class OpenAIEmbedder:
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self._client.close()
+        await self._client.aclose()
 
     async def _request_all(self, batches: list[list[str]], purpose: Purpose) -> list[NDArray[np.float32]]:
         if len(batches) == 1:
@@ -134,21 +139,19 @@ class OpenAIEmbedder:
         return [answers[number] for number in range(len(batches))]
 
     async def _request(self, batch: list[str], purpose: Purpose) -> NDArray[np.float32]:
+        def send(sdk: openai.AsyncOpenAI) -> Awaitable[RawAnswer]:
+            return sdk.embeddings.with_raw_response.create(
+                model=self._endpoint.model,
+                input=batch,
+                encoding_format="float",
+                dimensions=openai.omit if self._asked_dimensions is None else self._asked_dimensions,
+            )
+
+        body = await self._client.ask(send, too_long=QueryTooLongError if purpose == "query" else ContentTooLongError)
         try:
-            # The SDK's timeout starts again with every piece of an answer; this one covers the whole.
-            with anyio.fail_after(self._timeout_s):
-                answer = await self._client.embeddings.with_raw_response.create(
-                    model=self._endpoint.model,
-                    input=batch,
-                    encoding_format="float",
-                    dimensions=openai.omit if self._asked_dimensions is None else self._asked_dimensions,
-                )
-            rows = read_vectors(answer.content, count=len(batch))
+            rows = read_vectors(body, count=len(batch))
             self._check_length(rows.shape[1])
             return unit_rows(rows)
-        # No `from`: the SDK's exception can hold the text that was sent, or a key the endpoint repeated.
-        except (TimeoutError, openai.OpenAIError) as error:
-            raise self._translated(error, purpose) from None
         except EmbeddingFailedError as error:
             error.details.update(self._endpoint.details)
             raise
@@ -163,26 +166,6 @@ class OpenAIEmbedder:
                 details=self._endpoint.details | {"dimensions": length, "expected": self._dimensions},
             )
 
-    def _translated(self, error: TimeoutError | openai.OpenAIError, purpose: Purpose) -> LaminaError:
-        where, details = f"The embedding endpoint at {self._endpoint.host}", self._endpoint.details
-        if isinstance(error, TimeoutError | openai.APITimeoutError):
-            return OperationTimeoutError(f"{where} did not answer within {self._timeout_s:g} s.", details=details)
-        if isinstance(error, openai.APIStatusError):
-            refusal = Refusal(
-                status=error.status_code,
-                headers={key.lower(): value for key, value in error.response.headers.items()},
-                body=error.body,
-            )
-            return refusal_error(
-                refusal,
-                endpoint=self._endpoint,
-                purpose=purpose,
-                secret=self._client.api_key,
-                now=self._clock.now(),
-            )
-        cause = type(error.__cause__ or error).__name__
-        return EmbeddingFailedError(f"{where} could not be asked ({cause}).", details=details)
-
 
 async def create(request: EmbedderRequest) -> OpenAIEmbedder:
     """The embedder of `openai:MODEL`; asks the endpoint for the length of its vectors where nobody knows it.
@@ -195,7 +178,7 @@ async def create(request: EmbedderRequest) -> OpenAIEmbedder:
     base_url = settings.base_url or OPENAI_URL
     embedder = OpenAIEmbedder(
         model=model,
-        api_key=_api_key(settings, _host(base_url), request.environ),
+        api_key=api_key(settings.api_key_env, host_of(base_url), request.environ),
         base_url=base_url,
         dimensions=settings.dimensions,
         batch_size=settings.batch_size,
@@ -208,29 +191,3 @@ async def create(request: EmbedderRequest) -> OpenAIEmbedder:
             await embedder.probe()
         stack.pop_all()
     return embedder
-
-
-def _host(base_url: str) -> str:
-    """Host and port of an address, without credentials in it; raises ConfigurationError for no address."""
-    try:
-        parts = urlsplit(base_url)
-        host, port = parts.hostname, parts.port
-    except ValueError:
-        host = port = None
-    if not host or parts.scheme not in ("http", "https"):
-        raise ConfigurationError("base_url must be an address such as http://localhost:11434/v1.")
-    return host if port is None else f"{host}:{port}"
-
-
-def _api_key(settings: EmbeddingSettings, host: str, environ: Mapping[str, str]) -> str:
-    key = environ.get(settings.api_key_env, "").strip()
-    if not key:
-        if host == "api.openai.com" or host.endswith(".openai.com"):
-            raise ConfigurationError(
-                f"OpenAI needs a key: set the environment variable {settings.api_key_env}, "
-                "or set base_url to another endpoint."
-            )
-        return _NO_KEY
-    if not key.isascii() or not key.isprintable() or " " in key:
-        raise ConfigurationError(f"The value of {settings.api_key_env} cannot be sent as a key.")
-    return key

@@ -1,0 +1,1 @@
+"""Asking endpoints that speak OpenAI's protocol: what embedders and chat models share."""
