@@ -21,6 +21,7 @@
     ├── UnauthorizedError           UNAUTHORIZED          the provider refused the credentials
     ├── ConfigurationError          CONFIGURATION_ERROR   the message says what to change, or which command to run
     ├── ProviderError               PROVIDER_ERROR        retryable: the store failed (locked, full, gone)
+    │   └── ModelFailedError        MODEL_FAILED          retryable: the chat model failed or answered nonsense
     ├── RateLimitedError            RATE_LIMITED          retryable: retry_after in seconds when the provider said so
     ├── EmbeddingFailedError        EMBEDDING_FAILED      retryable: the embedder failed or answered nonsense
     └── OperationTimeoutError       TIMEOUT               retryable: a deadline passed
@@ -188,6 +189,12 @@ class ProviderError(LaminaError):
 
     code = "PROVIDER_ERROR"
     retryable = True
+
+
+class ModelFailedError(ProviderError):
+    """The chat model failed."""
+
+    code = "MODEL_FAILED"
 
 
 class RateLimitedError(LaminaError):

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.embedding.server import EmbeddingsServer, running
+from tests.embedding.server import EmbeddingsServer
+from tests.endpoint.loopback import running
 
 
 @pytest.fixture

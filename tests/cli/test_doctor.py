@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from tests.cli.terminal import Terminal
-from tests.embedding.server import EmbeddingsServer, fixed
+from tests.embedding.server import EmbeddingsServer
+from tests.endpoint.loopback import fixed
 
 Usage = namedtuple("Usage", ["total", "used", "free"])
 ALL = ["configuration", "embedder", "store", "schema", "disk space", "pages", "writing", "model", "index"]

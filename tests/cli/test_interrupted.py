@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.terminal import Terminal, process_environment, start
-from tests.embedding.server import EmbeddingsServer, Exchange, right
+from tests.embedding.server import EmbeddingsServer
+from tests.endpoint.loopback import Exchange, right
 
 MEMORIES = 600
 DEADLINE_S = 60

@@ -10,7 +10,8 @@ import pytest
 
 from lamina.index.calibration import calibration_texts
 from tests.cli.terminal import Terminal
-from tests.embedding.server import EmbeddingsServer, fixed
+from tests.embedding.server import EmbeddingsServer
+from tests.endpoint.loopback import fixed
 
 SHIPPED = "static:lamina-chat-256"
 

@@ -13,8 +13,9 @@ from lamina.embedding.openai import OpenAIEmbedder
 from lamina.embedding.settings import EmbeddingSettings
 from lamina.embedding.static import StaticEmbedder
 from lamina.errors import ConfigurationError
-from tests.embedding.server import EmbeddingsServer, running
+from tests.embedding.server import EmbeddingsServer
 from tests.embedding.tiny_model import write_folder
+from tests.endpoint.loopback import running
 
 pytestmark = pytest.mark.anyio
 

@@ -17,13 +17,8 @@ from lamina.errors import (
     UnauthorizedError,
 )
 from tests.embedding.client import KEY, expected, opened
-from tests.embedding.server import (
-    EmbeddingsServer,
-    Exchange,
-    altered,
-    fixed,
-    right,
-)
+from tests.embedding.server import EmbeddingsServer
+from tests.endpoint.loopback import Exchange, altered, fixed, right
 
 pytestmark = pytest.mark.anyio
 

@@ -20,18 +20,8 @@ from lamina.errors import (
     UnauthorizedError,
 )
 from tests.embedding.client import KEY, expected, opened
-from tests.embedding.server import (
-    Answer,
-    Behaviour,
-    EmbeddingsServer,
-    altered,
-    drip,
-    fixed,
-    hang,
-    reset,
-    right,
-    running,
-)
+from tests.embedding.server import EmbeddingsServer
+from tests.endpoint.loopback import Answer, Behaviour, altered, drip, fixed, hang, reset, right, running
 
 pytestmark = pytest.mark.anyio
 

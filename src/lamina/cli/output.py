@@ -38,6 +38,7 @@ NEXT_STEPS = {
     "CONFIGURATION_ERROR": "`lamina config show` prints every setting and where it came from.",
     "PROVIDER_ERROR": "Try again; `lamina doctor` looks for the cause.",
     "RATE_LIMITED": "Wait a little, then run the command again.",
+    "MODEL_FAILED": "Try again; check llm.model and llm.base_url.",
     "EMBEDDING_FAILED": "Try again; `lamina doctor` tests the embedder.",
     "TIMEOUT": "Try again; `lamina doctor` looks for the cause.",
 }

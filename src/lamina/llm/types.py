@@ -42,8 +42,8 @@ class ChatModel(Protocol):
         ...
 
     async def complete(self, request: ChatRequest) -> ChatReply:
-        """The answer. Raises RateLimitedError, OperationTimeoutError, ProviderError (retryable), UnauthorizedError,
-        ConfigurationError.
+        """The answer. Raises RateLimitedError, OperationTimeoutError, ModelFailedError (all retryable),
+        UnauthorizedError, ConfigurationError, or ContentTooLongError when the model cannot read so much.
         """
         ...
 
