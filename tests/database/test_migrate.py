@@ -20,6 +20,7 @@ import lamina.index.tables
 import lamina.knowledge.tables
 import lamina.learning.tables
 import lamina.memory.tables
+import lamina.observation.tables
 import lamina.session.tables
 import lamina.skill.tables  # noqa: F401 -- every room that has tables
 from lamina.database import migrate as migration
