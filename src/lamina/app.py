@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from lamina.learning.service import LearningService
     from lamina.skill.service import SkillService
 
+    from lamina.session.service import SessionService
 
 class App:
     """An open store with everything on it. Use it as an async context manager, or `start` and `close` it."""
@@ -137,6 +138,11 @@ class App:
     def context(self) -> "ContextService":
         """From a query to a prompt: retrieve, assemble, receipts, quarantine."""
         return self._open.context
+    @property
+    def sessions(self) -> "SessionService":
+        """Conversations: append, messages, recent, recall, compact_messages, get, list, delete."""
+        return self._open.sessions
+
 
     def session(self, key: str | None) -> AbstractContextManager[None]:
         """Bind a session for everything that runs or is started inside `with app.session("telegram:42:7"):`."""

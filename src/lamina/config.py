@@ -33,6 +33,7 @@ from lamina.learning.settings import LearningSettings
 from lamina.memory.settings import MemorySettings
 from lamina.observability.settings import LoggingSettings
 from lamina.skill.settings import SkillSettings
+from lamina.session.settings import SessionSettings
 
 DEFAULT_FILE = "lamina.toml"
 _PREFIX = "LAMINA_"
@@ -55,6 +56,7 @@ class Settings(BaseModel):
     graph: GraphSettings = GraphSettings()
     context: ContextSettings = ContextSettings()
     retry: RetryPolicy = RetryPolicy()
+    session: SessionSettings = SessionSettings()
     logging: LoggingSettings = LoggingSettings()
 
 

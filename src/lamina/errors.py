@@ -13,6 +13,7 @@
     ├── KnowledgeNotFoundError      KNOWLEDGE_NOT_FOUND   no knowledge under this key
     ├── ReferenceNotFoundError      REFERENCE_NOT_FOUND   no external reference of this name
     ├── LearningNotFoundError       LEARNING_NOT_FOUND    no learning has this id
+    ├── SessionNotFoundError        SESSION_NOT_FOUND     no conversation under this key
     ├── ReceiptNotFoundError        RECEIPT_NOT_FOUND     no stored receipt has this id
     ├── QuarantineNotFoundError     QUARANTINE_NOT_FOUND  no such case, or it was purged
     ├── SkillNotFoundError          SKILL_NOT_FOUND       no skill of this name
@@ -140,6 +141,12 @@ class LearningNotFoundError(LaminaError):
     """There is no learning with this id."""
 
     code = "LEARNING_NOT_FOUND"
+
+
+class SessionNotFoundError(LaminaError):
+    """There is no session under this key."""
+
+    code = "SESSION_NOT_FOUND"
 
 
 class ReceiptNotFoundError(LaminaError):

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from lamina.learning.service import LearningService
     from lamina.skill.service import SkillService
 
+    from lamina.session.service import SessionService
 _STOP_S = 5.0
 
 
@@ -194,6 +195,23 @@ class House:
         context = open_context(
             Rooms(
                 memory=self.memory,
+    @cached_property
+    def sessions(self) -> "SessionService":
+        """Conversations."""
+        from lamina.embedding.query import QueryEmbedder
+        from lamina.session.service import SessionService
+
+        return SessionService(
+            database=self.parts.database,
+            engine=self.parts.engine,
+            settings=self._settings.session,
+            clock=self._clock,
+            metrics=self._metrics,
+            tenant=self._tenant,
+            embedder=QueryEmbedder(cache=self.parts.cache, model_id=self.parts.provider.model.id),
+            embeddings=self._embeddings,
+        )
+
                 knowledge=self.knowledge,
                 references=self.references,
                 learning=self.learning,

@@ -199,14 +199,15 @@ class SearchEngine:
                 try:
                     fits = cached.index.version >= found.version or self._catch_up(link, found, cached)
                 except BaseException:  # boundary: whatever stopped the reading, what was read is in nobody's account
-                    self._drop(found.id)
+                    self.drop(found.id)
                     raise
                 if not fits:
                     self._outgrown[found.id] = found.entries
                     return None
         return cached
 
-    def _drop(self, scope_id: int) -> None:
+    def drop(self, scope_id: int) -> None:
+        """Let go of a scope's index, as after everything in it was deleted; it is loaded again when asked for."""
         with self._gate:
             dropped = self._cache.pop(scope_id, None)
             self._bytes -= dropped.nbytes if dropped else 0
@@ -247,7 +248,7 @@ class SearchEngine:
             self._metrics.index_evicted(evicted)
 
     def _scan(self, link: Link, found: _Scope, query: Query, choice: dict[str, Any]) -> Ranked:
-        self._drop(found.id)
+        self.drop(found.id)
         scan = ScopeScan(query, dimensions=self._require_model().dimensions, model=self._ranking)
         with link.snapshot():
             for batch, _ in self._batches(link, found, 0):

@@ -219,6 +219,22 @@ def drop_tombstones(link: Link, *, tenant: str) -> int:
     return link.execute(gone).rowcount
 
 
+def clear_scope(link: Link, key: ScopeKey) -> tuple[int | None, int]:
+    """Remove all a scope holds, tombstones too; its id, None for a scope there is not, and how many vectors went.
+
+    Its row stays, empty: a scope that took over its number would be mistaken for it by the indexes of other processes.
+    """
+    held = (scope.c.tenant == key.tenant, scope.c.kind == key.kind, scope.c.key == key.key)
+    raised = scope.c.version + 1  # a floor that no index has reached: each starts afresh
+    emptied = sa.update(scope).where(*held).values(version=raised, floor=raised, entries=0).returning(scope.c.id)
+    row = link.execute(emptied).first()
+    if row is None:
+        return None, 0
+    link.execute(sa.delete(index_entry).where(index_entry.c.tenant == key.tenant, index_entry.c.scope_id == row[0]))
+    vectors = sa.delete(index_vector).where(index_vector.c.tenant == key.tenant, index_vector.c.scope_id == row[0])
+    return int(row[0]), link.execute(vectors).rowcount
+
+
 def stored_vectors(link: Link, *, tenant: str, model_id: int, hashes: Sequence[bytes]) -> dict[bytes, bytes | None]:
     """The embedding cache: vectors this tenant already has for contents with these hashes, by hash.
 

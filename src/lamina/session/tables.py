@@ -2,7 +2,7 @@
 
 A session's sequence numbers have no gaps and only a beginning of them is ever archived, so `archived` is both how
 many messages are in the archive and the sequence of the last of them. `message.total_tokens` is the sum of the
-session's tokens up to and with that message.
+session's tokens up to and with that message. A summary is no entry of the index: its `scope_id` and `indexed` are 0.
 """
 
 import sqlalchemy as sa
@@ -45,7 +45,7 @@ message = sa.Table(
     sa.Column("at", sa.BigInteger, nullable=False),
     sa.Column("archived_at", sa.BigInteger, nullable=True),
     sa.Column("scope_id", sa.BigInteger, nullable=False),
-    sa.Column("indexed", sa.BigInteger, nullable=False),  # the scope version that wrote the index row; 0: none
+    sa.Column("indexed", sa.BigInteger, nullable=False),  # the scope version that wrote the index row
     sa.UniqueConstraint("tenant", "session_row", "sequence", "kind"),
     sa.UniqueConstraint("tenant", "session_row", "id"),
     sqlite_autoincrement=True,  # an index may still know the old entry of a number

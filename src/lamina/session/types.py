@@ -1,9 +1,10 @@
 """The nouns of conversations: messages and their parts, sessions, and what a recall or a deletion gives back."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from typing import overload
 
 
 class Role(StrEnum):
@@ -129,3 +130,54 @@ class SessionRemoval:
 
     session_key: str
     removed: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionPage:
+    """One page of sessions, newest first. `next_cursor` is None on the last page."""
+
+    sessions: tuple[Session, ...]
+    next_cursor: str | None
+    total_count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recall(Sequence[RecallHit]):
+    """What a recall found. A sequence: `found[0]`, `len(found)`, `for hit in found`.
+
+    By words the best come first, by place the earliest. `total_count` counts all that fitted, before the limit cut
+    any. `left_out_sessions` are those of the user that were not looked into, because there are too many.
+    """
+
+    hits: tuple[RecallHit, ...] = ()
+    total_count: int = 0
+    searched_sessions: int = 0
+    left_out_sessions: int = 0
+
+    @overload
+    def __getitem__(self, index: int) -> RecallHit: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[RecallHit]: ...
+    def __getitem__(self, index: int | slice) -> RecallHit | Sequence[RecallHit]:
+        return self.hits[index]
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    def __iter__(self) -> Iterator[RecallHit]:
+        return iter(self.hits)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Appended:
+    """What a session is after messages were appended to it."""
+
+    tenant: str
+    session_key: str
+    last_sequence: int
+    total_tokens: int
+    """Tokens of everything ever said in it; less what was observed, it is what waits to be observed."""
+
+
+AppendedListener = Callable[[Appended], None]
+"""Called on the event loop after the commit; must return at once and must not raise."""

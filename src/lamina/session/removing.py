@@ -1,0 +1,45 @@
+"""Deletes a session with everything that was derived from it, in one transaction."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import sqlalchemy as sa
+
+from lamina.database.link import Link, Prepared
+from lamina.index.store import clear_scope
+from lamina.session.reading import StoredSession
+from lamina.session.rows import message_scope
+from lamina.session.tables import message, session
+
+SessionRemovedListener = Callable[[Link, StoredSession], Mapping[str, int]]
+"""Removes what another room derived from a session, in the transaction that deletes it, and counts it by kind.
+
+It is called while session and messages are still there; what it raises undoes the whole deletion.
+"""
+
+_OF_SESSION = (message.c.tenant == sa.bindparam("tenant"), message.c.session_row == sa.bindparam("session_row"))
+_ROWS = sa.select(message.c.row).where(*_OF_SESSION).order_by(message.c.row)
+_HOLD_ROWS = Prepared(_ROWS.with_for_update())
+_DELETE_MESSAGES = Prepared(
+    sa.delete(message).where(*_OF_SESSION, message.c.kind == sa.bindparam("kind")),
+)
+_DELETE_SESSION = Prepared(
+    sa.delete(session).where(session.c.tenant == sa.bindparam("tenant"), session.c.row == sa.bindparam("session_row"))
+)
+
+
+def delete_session(
+    link: Link, held: StoredSession, listeners: Sequence[SessionRemovedListener] = ()
+) -> tuple[int | None, dict[str, int]]:
+    """Remove a session found with `hold`; the id of its scope, whose index can go, and what went by kind."""
+    place = {"tenant": held.tenant, "session_row": held.row}
+    if link.name == "postgresql":  # in the order in which late vectors hold them
+        link.run(_HOLD_ROWS, place)
+    removed: dict[str, int] = {}
+    for listener in listeners:
+        for kind, count in listener(link, held).items():
+            removed[kind] = removed.get(kind, 0) + count
+    messages = link.run(_DELETE_MESSAGES, {**place, "kind": "message"}).rowcount
+    summaries = link.run(_DELETE_MESSAGES, {**place, "kind": "summary"}).rowcount
+    scope_id, vectors = clear_scope(link, message_scope(held.tenant, held.row))
+    link.run(_DELETE_SESSION, place)
+    return scope_id, {"messages": messages, "summaries": summaries, "vectors": vectors, **removed}
