@@ -80,6 +80,7 @@ def test_the_order_is_fixed_whatever_order_the_layers_come_in() -> None:
             "## Available Skills",
             "## External References",
             "## Semantic Context (RAG)",
+            "### Earlier Messages",
             "## Graph-Expanded Context",
             "## Conversation Memory",
             "### Summary",
@@ -111,14 +112,68 @@ def test_observations_alone_have_the_heading_too() -> None:
     assert "### Summary" not in text
 
 
-def test_the_newest_notes_stay_and_none_does_when_summaries_do_not_fit() -> None:
-    notes = [item(ContextLayer.OBSERVATIONS, f"o{number}", f"Note {number}.", minutes=number) for number in range(40)]
-    made = assemble(BASE, {ContextLayer.OBSERVATIONS: notes}, budget_tokens=120)
+NOTES = [item(ContextLayer.OBSERVATIONS, f"o{number}", f"Note {number}.", minutes=number) for number in range(40)]
+SUMMARIES = [item(ContextLayer.REFLECTIONS, f"r{number}", "Sum of it all.", minutes=number) for number in range(40)]
+
+
+def test_the_newest_notes_stay() -> None:
+    made = assemble(BASE, {ContextLayer.OBSERVATIONS: NOTES}, memory_budget_tokens=120)
     kept = [placed.item.key for placed in made.placed]
+    assert 1 < len(kept) < 40
     assert kept == [f"o{number}" for number in range(40 - len(kept), 40)]
-    summaries = [item(ContextLayer.REFLECTIONS, f"r{number}", "Sum of it all.", minutes=number) for number in range(40)]
-    made = assemble(BASE, {ContextLayer.OBSERVATIONS: notes, ContextLayer.REFLECTIONS: summaries}, budget_tokens=150)
-    assert {placed.item.layer for placed in made.placed} == {ContextLayer.REFLECTIONS}
+    assert {cut.budget for cut in made.cut} == {"memory"}
+
+
+@pytest.mark.requirement("observation.budget.reflections-exceed")
+def test_reflections_that_do_not_fit_leave_no_room_for_observations() -> None:
+    made = assemble(BASE, by_place([*NOTES, *SUMMARIES]), memory_budget_tokens=150)
+    kept = [placed.item.key for placed in made.placed]
+    assert kept == [f"r{number}" for number in range(40 - len(kept), 40)]
+    assert kept
+    assert made.memory_tokens <= 150
+    assert {cut.budget for cut in made.cut} == {"memory"}
+    assert len(made.cut) == 80 - len(kept)
+
+
+@pytest.mark.requirement("observation.budget.shared")
+def test_observations_fill_what_reflections_leave_and_stop_before_the_one_that_would_exceed_it() -> None:
+    long = item(ContextLayer.OBSERVATIONS, "long", "word " * 100, minutes=38)
+    found = by_place([SUMMARIES[0], SUMMARIES[1], NOTES[37], long, NOTES[39]])
+    made = assemble(BASE, found, memory_budget_tokens=150)
+    assert [placed.item.key for placed in made.placed] == ["r0", "r1", "o39"]
+    assert [(cut.item.key, cut.budget) for cut in made.cut] == [("long", "memory"), ("o37", "memory")]
+
+
+def test_what_was_found_and_what_was_noted_have_a_budget_each() -> None:
+    facts = [item(key=f"k{number}", content=f"Fact {number}.") for number in range(40)]
+    items = by_place([*facts, *NOTES])
+    alone = assemble(BASE, by_place(facts), budget_tokens=150)
+    both = assemble(BASE, items, budget_tokens=150, memory_budget_tokens=200)
+    assert len(both.placed) > len(alone.placed)
+    assert both.memory_tokens <= 200
+    assert both.added_tokens - both.memory_tokens - estimate_tokens("\n\n" + PREAMBLE) <= 150
+    assert len(assemble(BASE, items, budget_tokens=1, memory_budget_tokens=0).placed) == 40
+    assert len(assemble(BASE, items, budget_tokens=0, memory_budget_tokens=1).placed) == 40
+
+
+def test_memory_can_stand_before_what_is_searched_for_anew() -> None:
+    text = assemble(BASE, ONE_OF_EACH, memory_first=True).text
+    headings = [line.strip("# ") for line in text.splitlines() if line.startswith("#")]
+    assert headings[:5] == [
+        "Runtime Context",
+        "Conversation Memory",
+        "Summary",
+        "Recent Observations",
+        "Available Tools",
+    ]
+    assert sorted(text.splitlines()) == sorted(assemble(BASE, ONE_OF_EACH).text.splitlines())
+
+
+def test_a_heading_that_two_sections_share_stands_even_when_the_first_has_no_room() -> None:
+    found = [item(Semantic.MEMORY, "m", "word " * 500), item(Semantic.MESSAGE, "s", "Said.")]
+    text = assemble(BASE, by_place(found), budget_tokens=200).text
+    assert "## Semantic Context (RAG)\n### Earlier Messages\n" in text
+    assert "word" not in text
 
 
 def test_a_prompt_as_a_model_sees_it() -> None:
@@ -161,7 +216,10 @@ def test_equal_input_gives_equal_bytes_in_whatever_order_it_comes(
     shuffled = list(items)
     chance.shuffle(shuffled)
     for budget in (0, 200):
-        one, other = (assemble(BASE, by_place(order), budget_tokens=budget) for order in (items, shuffled))
+        one, other = (
+            assemble(BASE, by_place(order), budget_tokens=budget, memory_budget_tokens=budget)
+            for order in (items, shuffled)
+        )
         assert one.text == other.text
 
 
@@ -171,42 +229,56 @@ def test_the_same_finds_with_other_scores_are_the_same_bytes() -> None:
     assert assemble(BASE, by_place(before)).text == assemble(BASE, by_place(after)).text
 
 
-@given(found, st.integers(1, 900))
-def test_the_budget_is_never_exceeded(items: list[ContextItem], budget: int) -> None:
-    made = assemble(BASE, by_place(items), budget_tokens=budget)
+@given(found, st.integers(1, 900), st.integers(1, 900), st.booleans())
+def test_no_budget_is_ever_exceeded(items: list[ContextItem], budget: int, memory: int, first: bool) -> None:
+    made = assemble(BASE, by_place(items), budget_tokens=budget, memory_budget_tokens=memory, memory_first=first)
     assert made.text.startswith(BASE)
-    assert estimate_tokens(made.text[len(BASE) :]) <= made.added_tokens <= budget
+    opening = estimate_tokens("\n\n" + PREAMBLE) if made.memory_tokens else 0
+    assert made.memory_tokens + opening <= memory
+    assert made.added_tokens - made.memory_tokens - opening <= budget
+    assert estimate_tokens(made.text[len(BASE) :]) <= made.added_tokens
     assert len(made.placed) + len(made.cut) == len(items)
 
 
-@given(found, st.integers(1, 300))
-def test_the_budget_holds_for_a_tokenizer_that_does_not_add_up(items: list[ContextItem], budget: int) -> None:
+@given(found, st.integers(1, 300), st.integers(1, 300), st.booleans())
+def test_budgets_hold_for_a_tokenizer_that_does_not_add_up(
+    items: list[ContextItem], budget: int, memory: int, first: bool
+) -> None:
     def count(text: str) -> int:
         return len(text) // 3 + (7 if len(text) > 100 else 0)
 
-    made = assemble(BASE, by_place(items), budget_tokens=budget, count=count)
-    assert made.text == BASE or count(made.text[len(BASE) :]) <= budget
+    made = assemble(
+        BASE, by_place(items), budget_tokens=budget, memory_budget_tokens=memory, memory_first=first, count=count
+    )
+    texts = [text for text, _ in made.pieces]
+    begin, end = made.memory
+    noted = "".join([texts[1], *texts[begin:end]]) if end else ""
+    found = "".join([*texts[2:begin], *texts[end:]] if end else texts[1:])
+    assert BASE + "".join(texts[1:]) == made.text
+    assert not noted or count(noted) <= memory
+    assert not found or count(found) <= budget
 
 
 @given(found, st.integers(1, 400))
 def test_only_whole_items_are_in_the_prompt(items: list[ContextItem], budget: int) -> None:
     whole = assemble(BASE, by_place(items)).text.split("\n")
-    for line in assemble(BASE, by_place(items), budget_tokens=budget).text.split("\n"):
+    for line in assemble(BASE, by_place(items), budget_tokens=budget, memory_budget_tokens=budget).text.split("\n"):
         assert line in whole
 
 
 @given(found)
 def test_a_larger_budget_never_says_less_in_all(items: list[ContextItem]) -> None:
     everything = assemble(BASE, by_place(items))
-    enough = assemble(BASE, by_place(items), budget_tokens=max(everything.added_tokens, 1))
+    most = max(everything.added_tokens, 1)
+    enough = assemble(BASE, by_place(items), budget_tokens=2 * most, memory_budget_tokens=2 * most)
     assert everything.text == enough.text == assemble(BASE, by_place(items), budget_tokens=10**9).text
     assert not everything.cut
 
 
 def test_a_budget_of_one_token_leaves_the_base_and_reports_everything() -> None:
-    made = assemble(BASE, ONE_OF_EACH, budget_tokens=1)
+    made = assemble(BASE, ONE_OF_EACH, budget_tokens=1, memory_budget_tokens=1)
     assert made.text == BASE
-    assert {cut.budget for cut in made.cut} == {"total"}
+    assert {cut.budget for cut in made.cut} == {"total", "memory"}
     assert len(made.cut) == len(PARTS)
 
 

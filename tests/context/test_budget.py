@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina.context.budget import UNLIMITED, Demand, Grant, allowances, distribute
+from lamina.context.budget import UNLIMITED, Demand, Grant, allowances, distribute, fill
 
 demands = st.lists(
     st.builds(
@@ -67,9 +67,28 @@ def test_one_that_does_not_fit_is_passed_over_and_smaller_ones_still_come() -> N
     assert grant.taken == [0, 2]
 
 
-def test_a_section_that_needs_another_gets_nothing_while_that_one_is_cut() -> None:
-    first = Demand(share=0.5, frame=0, sizes=(80, 80))
-    second = Demand(share=0.5, frame=0, sizes=(10,), needs=0)
-    assert [grant.taken for grant in distribute([first, second], 100)] == [[0], []]
-    assert [grant.taken for grant in distribute([first, second], 165)] == [[0, 1], []]
-    assert [grant.taken for grant in distribute([first, second], 170)] == [[0, 1], [0]]
+@given(demands, st.integers(1, 3000))
+def test_filling_never_exceeds_the_budget_and_leaves_no_hole(asked: list[Demand], budget: int) -> None:
+    grants = fill(asked, budget)
+    assert sum(map(cost, asked, grants)) <= budget
+    wanted = [(section, number) for section, demand in enumerate(asked) for number in range(len(demand.sizes))]
+    taken = [(section, number) for section, grant in enumerate(grants) for number in grant.taken]
+    assert taken == wanted[: len(taken)]
+    if len(taken) < len(wanted):
+        section, number = wanted[len(taken)]
+        frame = 0 if grants[section].taken else asked[section].frame
+        assert sum(map(cost, asked, grants)) + asked[section].sizes[number] + frame > budget
+
+
+@given(demands)
+def test_filling_without_a_limit_takes_everything_and_below_nothing_takes_nothing(asked: list[Demand]) -> None:
+    assert [grant.taken for grant in fill(asked, UNLIMITED)] == [list(range(len(one.sizes))) for one in asked]
+    assert all(not grant.taken for grant in fill(asked, -1))
+
+
+def test_filling_gives_a_section_nothing_while_the_one_before_it_is_cut() -> None:
+    first = Demand(share=0, frame=0, sizes=(80, 80))
+    second = Demand(share=0, frame=0, sizes=(10,))
+    assert [grant.taken for grant in fill([first, second], 100)] == [[0], []]
+    assert [grant.taken for grant in fill([first, second], 165)] == [[0, 1], []]
+    assert [grant.taken for grant in fill([first, second], 170)] == [[0, 1], [0]]

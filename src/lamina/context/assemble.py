@@ -2,6 +2,9 @@
 
 What is stable between turns comes before what changes, and a section of stored things is ordered by key, so that the
 same finds in another order of relevance are the same bytes and a provider's prompt cache keeps hitting.
+
+Two budgets, each never exceeded: one for what was found, one for Conversation Memory. The words that open the context
+belong to Conversation Memory where there is any, else to what was found.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -9,9 +12,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from operator import itemgetter
 
-from lamina.context.budget import UNLIMITED, Demand, Grant, distribute
+from lamina.context.budget import UNLIMITED, Demand, Grant, distribute, fill
 from lamina.context.rendering import render_item
-from lamina.context.types import ContextItem, ContextLayer, Place, Semantic
+from lamina.context.types import NOTES, ContextItem, ContextLayer, Place, Semantic
 from lamina.kernel.tokens import TokenCounter, estimate_tokens
 
 PREAMBLE = (
@@ -27,7 +30,10 @@ _NOTHING = -1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """One fenced list of a prompt: where its items come from, its headings, and its share of the budget."""
+    """One fenced list of a prompt: where its items come from, its headings, and its share of the budget.
+
+    Notes have no share: Conversation Memory has a budget of its own.
+    """
 
     place: Place
     headings: tuple[str, ...]
@@ -56,26 +62,29 @@ def _age(item: ContextItem) -> float:
 
 
 def _newest(item: ContextItem) -> tuple[float | str, ...]:
-    return (-item.score, -_age(item), item.key)
+    generation, last = (item.note.generation, item.note.last_sequence) if item.note else (0, 0)
+    return (-generation, -last, -item.score, -_age(item), item.key)
 
 
 def _oldest(item: ContextItem) -> tuple[float | str, ...]:
-    return (_age(item), item.key)
+    first, last = (item.note.first_sequence, item.note.last_sequence) if item.note else (0, 0)
+    return (first, last, _age(item), item.key)
 
 
 def _stored(place: Place, heading: str, share: float) -> Part:
     return Part(place=place, headings=(f"## {heading}\n",), share=share, best=_by_score, shown=_by_key)
 
 
-def _found(place: Place, heading: str, share: float) -> Part:
-    return Part(place=place, headings=(f"## {heading}\n",), share=share, best=_by_score, shown=_by_score)
+def _found(place: Place, share: float, *headings: str) -> Part:
+    return Part(place=place, headings=headings, share=share, best=_by_score, shown=_by_score)
 
 
-def _noted(place: Place, heading: str, share: float) -> Part:
-    headings = ("## Conversation Memory\n", f"### {heading}\n")
-    return Part(place=place, headings=headings, share=share, best=_newest, shown=_oldest)
+def _noted(place: Place, heading: str) -> Part:
+    return Part(place=place, headings=(MEMORY_HEADING, f"### {heading}\n"), share=0, best=_newest, shown=_oldest)
 
 
+MEMORY_HEADING = "## Conversation Memory\n"
+_SEMANTIC = "## Semantic Context (RAG)\n"
 PARTS = (
     _stored(ContextLayer.RUNTIME_CONTEXT, "Runtime Context", 0.05),
     _stored(ContextLayer.TOOL_REGISTRY, "Available Tools", 0.15),
@@ -83,12 +92,16 @@ PARTS = (
     _stored(ContextLayer.AGENT_LEARNINGS, "Known Solutions", 0.1),
     _stored(ContextLayer.SKILL_PATTERNS, "Available Skills", 0.1),
     _stored(ContextLayer.EXTERNAL_KNOWLEDGE, "External References", 0.05),
-    _found(Semantic.MEMORY, "Semantic Context (RAG)", 0.1),
-    _found(Semantic.GRAPH, "Graph-Expanded Context", 0.05),
-    _noted(ContextLayer.REFLECTIONS, "Summary", 0.1),
-    _noted(ContextLayer.OBSERVATIONS, "Recent Observations", 0.1),
+    _found(Semantic.MEMORY, 0.15, _SEMANTIC),
+    _found(Semantic.MESSAGE, 0.15, _SEMANTIC, "### Earlier Messages\n"),
+    _found(Semantic.GRAPH, 0.05, "## Graph-Expanded Context\n"),
+    _noted(ContextLayer.REFLECTIONS, "Summary"),
+    _noted(ContextLayer.OBSERVATIONS, "Recent Observations"),
 )
 """Everything a prompt can carry beside its base, in the order in which it appears."""
+_NOTED = [number for number, part in enumerate(PARTS) if part.place in NOTES]
+_OTHERS = [number for number, part in enumerate(PARTS) if part.place not in NOTES]
+_MEMORY_FIRST = (_OTHERS[0], *_NOTED, *_OTHERS[1:])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +117,8 @@ class Cut:
     """An item that was found and left out.
 
     `budget` says what left it out: `share`, other sections needed the room; `total`, it is larger than the whole
-    budget; `max_per_layer`; or `quarantine`.
+    budget; `memory`, the budget of Conversation Memory; a limit by its setting, such as `max_per_layer`; or
+    `quarantine`.
     """
 
     item: ContextItem
@@ -131,11 +145,18 @@ class Assembled:
     sections: tuple[SectionUse, ...]
     placed: tuple[Placed, ...]
     cut: tuple[Cut, ...]
+    memory: tuple[int, int] = (0, 0)
+    """From which piece to which, the last not included, Conversation Memory stands."""
 
     @property
     def added_tokens(self) -> int:
         """The tokens of everything beside the base."""
         return sum(tokens for _, tokens in self.pieces[1:])
+
+    @property
+    def memory_tokens(self) -> int:
+        """The tokens of Conversation Memory, its headings and fences included."""
+        return sum(tokens for _, tokens in self.pieces[slice(*self.memory)])
 
 
 def assemble(
@@ -143,26 +164,54 @@ def assemble(
     items: Mapping[Place, Sequence[ContextItem]],
     *,
     budget_tokens: int = UNLIMITED,
+    memory_budget_tokens: int = UNLIMITED,
+    memory_first: bool = False,
     count: TokenCounter = estimate_tokens,
 ) -> Assembled:
-    """The base and a section for each layer with items, within the budget (0: unlimited) for everything added.
+    """The base and a section for each layer with items, within the budgets for what was found and for notes.
 
-    Without items, or when none fits, the text is the base unchanged.
+    A budget of 0 is unlimited. With `memory_first` Conversation Memory stands before everything that was searched
+    for, instead of after it. Without items, or when none fits, the text is the base unchanged.
     """
     measure = _estimated if count is estimate_tokens else count
     candidates = [
         _candidates(part, found, measure) if (found := items.get(part.place)) else empty
         for part, empty in zip(PARTS, _EMPTY, strict=True)
     ]
-    made = _within(base, candidates, budget_tokens, measure)
-    if budget_tokens == UNLIMITED or measure is _estimated:
+    order = _MEMORY_FIRST if memory_first else range(len(PARTS))
+    targets = _Budgets(found=budget_tokens, notes=memory_budget_tokens)
+    made = _within(base, candidates, targets, order, measure)
+    if measure is _estimated:
         return made
     # Ends of lines are ends of tokens for the estimate; a real tokenizer may count a sum differently.
-    target = budget_tokens
-    while made.placed and (over := count(made.text[len(base) :]) - budget_tokens) > 0:
-        target -= over
-        made = _within(base, candidates, target if target > 0 else _NOTHING, measure)
+    while made.placed and (over := _over(made, budget_tokens, memory_budget_tokens, count)) != (0, 0):
+        targets = _Budgets(found=_lower(targets.found, over[0]), notes=_lower(targets.notes, over[1]))
+        made = _within(base, candidates, targets, order, measure)
     return made
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Budgets:
+    """What may be used; below 0 is nothing at all."""
+
+    found: int
+    notes: int
+
+
+def _lower(target: int, over: int) -> int:
+    return target if not over else target - over if target > over else _NOTHING
+
+
+def _over(made: Assembled, budget: int, memory_budget: int, count: TokenCounter) -> tuple[int, int]:
+    """By how many tokens what was found and what was noted exceed their budgets, counted as whole texts."""
+    _, opening, *_ = texts = [text for text, _ in made.pieces]
+    first, last = made.memory
+    noted = "".join((opening, *texts[first:last])) if last else ""
+    found = "".join((*texts[2:first], *texts[last:]) if last else texts[1:])
+    return (
+        max(0, count(found) - budget) if found and budget != UNLIMITED else 0,
+        max(0, count(noted) - memory_budget) if noted and memory_budget != UNLIMITED else 0,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,40 +236,45 @@ def _candidates(part: Part, found: Iterable[ContextItem], measure: TokenCounter)
     )
 
 
-def _within(base: str, candidates: Sequence[_Candidates], budget: int, measure: TokenCounter) -> Assembled:
+def _within(
+    base: str, candidates: Sequence[_Candidates], budgets: _Budgets, order: Sequence[int], measure: TokenCounter
+) -> Assembled:
     opening = ("\n\n" if base else "") + PREAMBLE
     fixed = measure(opening)
-    frames = _frames(candidates)
+    closing = measure(_CLOSE)
     demands = [
         Demand(
             share=one.part.share,
-            frame=sum(map(measure, frame)),
+            frame=measure(_frame(one.part, set())) + closing if one.items else 0,
             sizes=one.sizes,
-            needs=number - 1 if one.part.place is ContextLayer.OBSERVATIONS else None,
         )
-        for number, (one, frame) in enumerate(zip(candidates, frames, strict=True))
+        for one in candidates
     ]
-    # A budget below the opening leaves no room, which is not the same as no limit.
-    room = UNLIMITED if budget == UNLIMITED else budget - fixed if budget > fixed else _NOTHING
-    grants = distribute(demands, room)
+    grants, rooms = _grants(demands, budgets, fixed)
     pieces = [(base, _base_tokens(base) if measure is _estimated else measure(base))]
     uses: list[SectionUse] = []
     placed: list[Placed] = []
     cut: list[Cut] = []
-    for one, frame, demand, grant in zip(candidates, frames, demands, grants, strict=True):
+    noted: list[int] = []
+    seen: set[str] = set()
+    for number in order:
+        one, grant = candidates[number], grants[number]
         if len(grant.taken) < len(one.items):
-            cut += _cut(one, demand, grant, room)
+            cut += _cut(one, demands[number], grant, rooms.found)
         if not grant.taken:
             continue
         if not placed:
             pieces.append((opening, fixed))
         kept = _shown(one, grant)
         placed += [Placed(item=one.items[number], tokens=one.sizes[number]) for number in kept]
+        frame = _frame(one.part, seen)
         written = [
-            (frame[0], measure(frame[0])),
+            (frame, measure(frame)),
             *((one.texts[number], one.sizes[number]) for number in kept),
-            (frame[1], measure(frame[1])),
+            (_CLOSE, closing),
         ]
+        if one.part.place in NOTES:
+            noted += (len(pieces), len(pieces) + len(written))
         pieces += written
         tokens = sum(size for _, size in written)
         uses.append(SectionUse(place=one.part.place, name=one.part.name, tokens=tokens, allowed=grant.allowed))
@@ -230,19 +284,29 @@ def _within(base: str, candidates: Sequence[_Candidates], budget: int, measure: 
         sections=tuple(uses),
         placed=tuple(placed),
         cut=tuple(cut),
+        memory=(noted[0], noted[-1]) if noted else (0, 0),
     )
 
 
-def _frames(candidates: Sequence[_Candidates]) -> list[tuple[str, ...]]:
-    """What stands around the items of each part; a heading that two parts share stands before the first of them."""
-    seen: set[str] = set()
-    frames: list[tuple[str, ...]] = []
-    for one in candidates:
-        headings = [heading for heading in one.part.headings if heading not in seen]
-        if one.items:
-            seen.update(headings)
-        frames.append(("\n" + "".join(headings) + _OPEN, _CLOSE))
-    return frames
+def _grants(demands: Sequence[Demand], budgets: _Budgets, fixed: int) -> tuple[list[Grant], _Budgets]:
+    """What every part gets, and the room there was for what was found and for notes."""
+    # A budget below the opening leaves no room, which is not the same as no limit.
+    noted = fill([demands[number] for number in _NOTED], notes := _room(budgets.notes, fixed))
+    room = _room(budgets.found, 0 if any(grant.taken for grant in noted) else fixed)
+    found = distribute([demands[number] for number in _OTHERS], room)
+    by_number = dict(zip((*_NOTED, *_OTHERS), (*noted, *found), strict=True))
+    return [by_number[number] for number in range(len(demands))], _Budgets(found=room, notes=notes)
+
+
+def _room(budget: int, fixed: int) -> int:
+    return UNLIMITED if budget == UNLIMITED else budget - fixed if budget > fixed else _NOTHING
+
+
+def _frame(part: Part, seen: set[str]) -> str:
+    """What stands before the items of a part; a heading that two parts share stands before the first of them."""
+    headings = [heading for heading in part.headings if heading not in seen]
+    seen.update(headings)
+    return "\n" + "".join(headings) + _OPEN
 
 
 def _shown(one: _Candidates, grant: Grant) -> list[int]:
@@ -253,8 +317,9 @@ def _shown(one: _Candidates, grant: Grant) -> list[int]:
 
 def _cut(one: _Candidates, demand: Demand, grant: Grant, room: int) -> list[Cut]:
     taken = set(grant.taken)
+    noted = one.part.place in NOTES
     return [
-        Cut(item=item, tokens=size, budget="total" if size + demand.frame > room else "share")
+        Cut(item=item, tokens=size, budget="memory" if noted else "total" if size + demand.frame > room else "share")
         for number, (item, size) in enumerate(zip(one.items, one.sizes, strict=True))
         if number not in taken
     ]

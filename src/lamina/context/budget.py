@@ -1,9 +1,12 @@
-"""One budget of tokens for many sections: shares that move to where the content is, and only whole items. Pure.
+"""Budgets of tokens: what is found shares one, the notes of a conversation have one of their own. Pure.
 
-Every section may use its share. What a section does not need goes to those that need more, in proportion to their
-shares, until nothing is left over or everybody has enough. Items are taken best first; one that does not fit is
-passed over and smaller ones after it still get their chance. What the cutting of whole items left unused is offered
-once more to all sections, in order.
+`distribute`: every section may use its share. What a section does not need goes to those that need more, in
+proportion to their shares, until nothing is left over or everybody has enough. Items are taken best first; one that
+does not fit is passed over and smaller ones after it still get their chance. What the cutting of whole items left
+unused is offered once more to all sections, in order.
+
+`fill`: one section after the other, best first, up to the first item that does not fit. So what is kept of notes has
+no holes, and observations come in only beside every reflection.
 """
 
 import math
@@ -21,8 +24,6 @@ class Demand:
     share: float
     frame: int
     sizes: tuple[int, ...]
-    needs: int | None = None
-    """The number of an earlier section that must have all its items before this one gets any."""
 
     @property
     def tokens(self) -> int:
@@ -47,10 +48,25 @@ def distribute(demands: Sequence[Demand], budget: int) -> list[Grant]:
     grants = [Grant(allowed=allowed) for allowed in allowances(demands, budget)]
     left = budget
     for demand, grant in zip(demands, grants, strict=True):
-        left -= _take(demand, grant, grant.allowed, demands, grants)
+        left -= _take(demand, grant, grant.allowed)
     for demand, grant in zip(demands, grants, strict=True):
-        left -= _take(demand, grant, left, demands, grants)
+        left -= _take(demand, grant, left)
         grant.taken.sort()
+    return grants
+
+
+def fill(demands: Sequence[Demand], budget: int) -> list[Grant]:
+    """Give sections what fits, in order and best first; nothing after the first item that does not fit gets any."""
+    left = sum(demand.tokens for demand in demands) if budget == UNLIMITED else max(0, budget)
+    grants = [Grant() for _ in demands]
+    for demand, grant in zip(demands, grants, strict=True):
+        grant.allowed = left
+        for number, size in enumerate(demand.sizes):
+            cost = size if grant.taken else size + demand.frame
+            if cost > left:
+                return grants
+            grant.taken.append(number)
+            left -= cost
     return grants
 
 
@@ -72,10 +88,8 @@ def allowances(demands: Sequence[Demand], budget: int) -> list[int]:
     return allowed
 
 
-def _take(demand: Demand, grant: Grant, most: int, demands: Sequence[Demand], grants: Sequence[Grant]) -> int:
+def _take(demand: Demand, grant: Grant, most: int) -> int:
     """Take further items of a section within so many tokens; how many they cost, its frame included."""
-    if demand.needs is not None and len(grants[demand.needs].taken) < len(demands[demand.needs].sizes):
-        return 0
     spent = 0
     for number, size in enumerate(demand.sizes):
         cost = size if grant.taken else size + demand.frame

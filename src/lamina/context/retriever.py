@@ -19,6 +19,7 @@ from lamina.context.settings import ContextSettings
 from lamina.context.tools import ToolRegistryProvider, tool_item
 from lamina.context.types import (
     DEFAULT_LAYERS,
+    NOTES,
     ContextItem,
     ContextLayer,
     LayerFailure,
@@ -37,7 +38,7 @@ from lamina.observability.metrics import Metrics
 
 _log = logging.getLogger("lamina.context")
 
-_KEYWORDLESS = frozenset({ContextLayer.OBSERVATIONS, ContextLayer.REFLECTIONS})
+_KEYWORDLESS: frozenset[Place] = frozenset(NOTES)
 # Runtime context is read, not searched; the graph comes after the others, because it starts from what they found.
 _NOT_SEARCHED: frozenset[Place] = frozenset({ContextLayer.RUNTIME_CONTEXT, Semantic.GRAPH})
 _LONGEST_ITEM = 100_000
@@ -45,7 +46,7 @@ _TEXT_OR_NONE = (str, NoneType)
 _MAPPINGS = (dict, Mapping)  # nearly all are dictionaries, and asking for a Mapping takes ten times as long
 
 Search = Callable[[], Awaitable[Sequence[ContextItem]]]
-"""One layer's search, ready to run."""
+"""One search, ready to run; notes of both kinds are one, everything else is one for each place."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +59,10 @@ class ContextRetriever:
     metrics: Metrics = field(default_factory=Metrics)
     tools: ToolRegistryProvider | None = None
     runtime: RuntimeContextProvider | None = None
+    notes: LayerSource | None = None
+    """Gives reflections and observations of a session together; a source of either layer in `sources` comes first."""
+    limits: Mapping[Place, int] = field(default_factory=dict)
+    """How many items a place gives at most, where `max_per_layer` does not say it; 0 is unlimited."""
     together: Callable[[], AbstractContextManager[None]] = nullcontext
     """A block for the searches, in which those of one store may share what they cost; see `Database.together`."""
 
@@ -101,7 +106,7 @@ class ContextRetriever:
             identifiers=identifiers or Identifiers(),
         )
         places = tuple(dict.fromkeys((*chosen, *also)))
-        gathered = _Gathered(request, self.metrics)
+        gathered = _Gathered(request, self.metrics, self.limits)
         with nullcontext() if session_key is None else using_session(session_key):
             if self.runtime is not None and ContextLayer.RUNTIME_CONTEXT in places:
                 gathered.run(ContextLayer.RUNTIME_CONTEXT, self.runtime)
@@ -110,8 +115,8 @@ class ContextRetriever:
                 await gathered.run_all(searches, deadline_s=self.settings.deadline_s)
             if Semantic.GRAPH in places and Semantic.GRAPH in self.sources and keywords:
                 request = replace(request, found=tuple(chain.from_iterable(gathered.items.values())))
-                graph: dict[Place, Search] = {Semantic.GRAPH: partial(self.sources[Semantic.GRAPH].retrieve, request)}
-                await gathered.run_all(graph, deadline_s=self.settings.deadline_s)
+                graph: Search = partial(self.sources[Semantic.GRAPH].retrieve, request)
+                await gathered.run_all({(Semantic.GRAPH,): graph}, deadline_s=self.settings.deadline_s)
         return RetrievalResult(
             items={place: found for place in places if (found := gathered.items.get(place))},
             keywords=keywords,
@@ -119,15 +124,19 @@ class ContextRetriever:
             surplus=tuple(gathered.surplus),
         )
 
-    def _searches(self, places: Sequence[Place], request: LayerRequest) -> dict[Place, Search]:
-        searches: dict[Place, Search] = {}
+    def _searches(self, places: Sequence[Place], request: LayerRequest) -> dict[tuple[Place, ...], Search]:
+        searches: dict[tuple[Place, ...], Search] = {}
         for place in places:
             if place in _NOT_SEARCHED or (not request.keywords and place not in _KEYWORDLESS):
                 continue
             if place is ContextLayer.TOOL_REGISTRY and self.tools is not None:
-                searches[place] = partial(_tool_search, self.tools, request)
+                searches[place,] = partial(_tool_search, self.tools, request)
             elif place in self.sources:
-                searches[place] = partial(self.sources[place].retrieve, request)
+                own = replace(request, limit=self.limits[place]) if place in self.limits else request
+                searches[place,] = partial(self.sources[place].retrieve, own)
+        noted = tuple(place for place in NOTES if place in places and place not in self.sources)
+        if self.notes is not None and noted and request.session_key is not None:
+            searches[noted] = partial(_note_search, self.notes, request, noted)
         return searches
 
 
@@ -135,12 +144,17 @@ async def _tool_search(provider: ToolRegistryProvider, request: LayerRequest) ->
     return [tool_item(match) for match in await provider.search_tools(request.query, request.limit)]
 
 
+async def _note_search(source: LayerSource, request: LayerRequest, places: tuple[Place, ...]) -> Sequence[ContextItem]:
+    return [item for item in await source.retrieve(request) if item.layer in places]
+
+
 class _Gathered:
     """Collects what the layers of one request give, each checked, and what went wrong."""
 
-    def __init__(self, request: LayerRequest, metrics: Metrics) -> None:
+    def __init__(self, request: LayerRequest, metrics: Metrics, limits: Mapping[Place, int]) -> None:
         self._request = request
         self._metrics = metrics
+        self._limits = limits
         self.surplus: list[ContextItem] = []
         self.items: dict[Place, tuple[ContextItem, ...]] = {}
         self.failures: list[LayerFailure] = []
@@ -152,11 +166,11 @@ class _Gathered:
         except Exception as error:  # noqa: BLE001 -- isolation: a provider that fails costs its own layer only
             self._failed(layer, "failed", error)
 
-    async def run_all(self, searches: Mapping[Place, Search], *, deadline_s: float) -> None:
+    async def run_all(self, searches: Mapping[tuple[Place, ...], Search], *, deadline_s: float) -> None:
         """Run every search at the same time; one that is not done at the deadline is given up."""
         if not searches:
             return
-        tasks = {asyncio.ensure_future(self._one(place, search)): place for place, search in searches.items()}
+        tasks = {asyncio.ensure_future(self._one(places, search)): places for places, search in searches.items()}
         try:
             done, late = await asyncio.wait(tasks, timeout=deadline_s or None)
         except BaseException:  # boundary: a request that is given up gives up its searches
@@ -165,19 +179,20 @@ class _Gathered:
             raise
         for task in done:
             if task.cancelled():  # by the layer itself: nobody else holds the task
-                self._failed(tasks[task], "failed", asyncio.CancelledError())
+                self._all_failed(tasks[task], "failed", asyncio.CancelledError())
         for task in late:
             # Not awaited: a search that ignores its cancellation must not hold the turn up.
             task.cancel()
-            self._failed(tasks[task], "timed out")
+            self._all_failed(tasks[task], "timed out")
 
-    async def _one(self, place: Place, search: Search) -> None:
+    async def _one(self, places: tuple[Place, ...], search: Search) -> None:
         try:
             found = await search()
         except Exception as error:  # noqa: BLE001 -- isolation: a layer that fails costs nobody but itself
-            self._failed(place, "failed", error)
+            self._all_failed(places, "failed", error)
         else:
-            self._take(place, found)
+            for place in places:
+                self._take(place, found if len(places) == 1 else [item for item in found if item.layer is place])
 
     def _take(self, place: Place, found: object) -> None:
         """Keep the items that are what they should be; the rest is garbage and reported as such."""
@@ -190,8 +205,13 @@ class _Gathered:
         mine = [item for item in good if item.session_key in (None, self._request.session_key)]
         if len(mine) < len(good):
             self._failed(place, "other session")
-        self.items[place] = tuple(mine[: self._request.limit])
-        self.surplus += mine[self._request.limit :]
+        most = self._limits.get(place, self._request.limit) or len(mine)
+        self.items[place] = tuple(mine[:most])
+        self.surplus += mine[most:]
+
+    def _all_failed(self, places: tuple[Place, ...], reason: str, error: BaseException | None = None) -> None:
+        for place in places:
+            self._failed(place, reason, error)
 
     def _failed(self, place: Place, reason: str, error: BaseException | None = None) -> None:
         name = "" if error is None else error.code if isinstance(error, LaminaError) else type(error).__name__
@@ -217,7 +237,14 @@ def _is_item(item: Any, place: Place) -> bool:
         and (given.at is None or isinstance(given.at, datetime))
         and isinstance(given.signals, _MAPPINGS)
         and _are_numbers([given.score, *given.signals.values()])
+        and (given.note is None or (place in NOTES and _is_note(given.note)))
     )
+
+
+def _is_note(given: object) -> bool:
+    from lamina.observation.types import Note  # loaded only where there is a note to look at
+
+    return isinstance(given, Note)
 
 
 def _are_numbers(values: Sequence[Any]) -> bool:

@@ -4,10 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 from lamina.errors import InvalidInputError
 from lamina.memory.types import IdentifierArguments, Identifiers
+
+if TYPE_CHECKING:  # conversations are observed only where that is switched on
+    from lamina.observation.types import Note
 
 
 class ContextLayer(StrEnum):
@@ -41,9 +44,12 @@ class ContextLayer(StrEnum):
 
 
 class Semantic(StrEnum):
-    """What a prompt carries beside the eight layers: memories found by meaning, and what the graph adds to them."""
+    """What a prompt carries beside the eight layers: memories and archived messages of the session found by meaning,
+    and what the graph adds to them.
+    """
 
     MEMORY = "memory"
+    MESSAGE = "message"
     GRAPH = "graph"
 
 
@@ -58,6 +64,9 @@ def parse_place(value: str) -> Place:
     except ValueError:
         return Semantic(value)
 
+
+NOTES = (ContextLayer.REFLECTIONS, ContextLayer.OBSERVATIONS)
+"""The two layers of Conversation Memory, in the order of the prompt; they have a budget of their own."""
 
 DEFAULT_LAYERS = (
     ContextLayer.USER_KNOWLEDGE,
@@ -120,6 +129,8 @@ class ContextItem:
     at: datetime | None = None
     suspicious: tuple[str, ...] = ()
     """Why the text reads like instructions to the model, if it does; see `suspicion`."""
+    note: "Note | None" = None
+    """The note that `content` shows, line by line, where it is one; it is shown as it stands."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
