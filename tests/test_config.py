@@ -128,6 +128,8 @@ def test_variables_of_others_and_the_one_that_holds_the_key_are_left_alone() -> 
     loaded = load_settings(environ=environ)
     assert loaded.settings.embedding.api_key_env == "LAMINA_KEY"
     assert "sk-1" not in str([row.value for row in loaded.rows()])
+    chat = load_settings(environ={"LAMINA_KEY": "sk-1", "LAMINA_LLM__API_KEY_ENV": "LAMINA_KEY"})
+    assert chat.settings.llm.api_key_env == "LAMINA_KEY"
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,8 @@ from lamina.index.blas import hold_blas_to_one_thread
 from lamina.index.store import entry_counts
 from lamina.kernel.clock import Clock, SystemClock
 from lamina.kernel.session_key import using_session
+from lamina.llm.models import ChatModels
+from lamina.llm.types import ChatModel
 from lamina.memory.hierarchy import Hierarchy
 from lamina.memory.service import MemoryService
 from lamina.observability.metrics import Metrics
@@ -27,9 +29,9 @@ if TYPE_CHECKING:
     from lamina.knowledge.reference import ReferenceService
     from lamina.knowledge.service import KnowledgeService
     from lamina.learning.service import LearningService
+    from lamina.session.service import SessionService
     from lamina.skill.service import SkillService
 
-    from lamina.session.service import SessionService
 
 class App:
     """An open store with everything on it. Use it as an async context manager, or `start` and `close` it."""
@@ -39,6 +41,7 @@ class App:
         settings: Settings,
         *,
         embedder: Embedder | None = None,
+        model: ChatModel | None = None,
         clock: Clock | None = None,
         metrics: Metrics | None = None,
         environ: Mapping[str, str] | None = None,
@@ -48,6 +51,7 @@ class App:
         self._owns_metrics = metrics is None
         self._clock: Clock = clock or SystemClock()
         self._given_embedder = embedder
+        self._given_model = model
         self._environ = os.environ if environ is None else environ
         self._house: House | None = None
 
@@ -63,7 +67,7 @@ class App:
         parts = build_parts(self.settings, embedder, self._clock, self.metrics)
         try:
             await parts.provider.initialize()
-            self._house = House(self.settings, parts, self._clock, self.metrics)
+            self._house = House(self.settings, parts, self._clock, self.metrics, models=self._models())
         except BaseException:  # boundary: whatever went wrong, nothing stays open
             await parts.provider.shutdown()
             raise
@@ -93,6 +97,11 @@ class App:
         traceback: TracebackType | None,
     ) -> None:
         await self.close()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it was started and not closed since."""
+        return self._house is not None
 
     @property
     def memory(self) -> MemoryService:
@@ -130,6 +139,11 @@ class App:
         return self._open.graph
 
     @property
+    def sessions(self) -> "SessionService":
+        """Conversations: append, messages, recent, recall, compact_messages, get, list, delete."""
+        return self._open.sessions
+
+    @property
     def audit(self) -> "AuditLog":
         """What was done, by whom, to what: record and list."""
         return self._open.audit
@@ -138,15 +152,15 @@ class App:
     def context(self) -> "ContextService":
         """From a query to a prompt: retrieve, assemble, receipts, quarantine."""
         return self._open.context
-    @property
-    def sessions(self) -> "SessionService":
-        """Conversations: append, messages, recent, recall, compact_messages, get, list, delete."""
-        return self._open.sessions
-
 
     def session(self, key: str | None) -> AbstractContextManager[None]:
         """Bind a session for everything that runs or is started inside `with app.session("telegram:42:7"):`."""
         return using_session(key)
+
+    @property
+    def chat_model(self) -> ChatModel | None:
+        """The primary agent's model: the one passed in, else that of the section `llm`; None where there is none."""
+        return self._open.chat_model
 
     @property
     def parts(self) -> Parts:
@@ -156,6 +170,16 @@ class App:
     async def sweep(self) -> int:
         """Remove what expired, now; how many memories went."""
         return await self._open.sweep()
+
+    def _models(self) -> ChatModels:
+        return ChatModels(
+            self.settings.llm,
+            given=self._given_model,
+            environ=self._environ,
+            policy=self.settings.retry,
+            clock=self._clock,
+            metrics=self.metrics,
+        )
 
     @property
     def _open(self) -> House:
@@ -171,6 +195,7 @@ def open(
     *,
     settings: Settings | None = None,
     embedder: Embedder | None = None,
+    model: ChatModel | None = None,
     clock: Clock | None = None,
     metrics: Metrics | None = None,
     **overrides: object,
@@ -178,12 +203,13 @@ def open(
     """An app on a store: a file path, `:memory:`, a postgresql:// address, or a `.toml` file with settings.
 
     Without a target the configuration decides (`lamina.toml`, the environment), and without one `lamina.db` in the
-    current folder is used. `overrides` are settings by section, such as `memory={"threshold": 0.6}`. Nothing
+    current folder is used. `model` is the application's own chat model, for what needs one; it wins over the section
+    `llm`, and the caller closes it. `overrides` are settings by section, such as `memory={"threshold": 0.6}`. Nothing
     happens until the app is started.
     """
     if settings is None:
         settings = resolve_settings(target, **overrides).settings
-    return App(settings, embedder=embedder, clock=clock, metrics=metrics)
+    return App(settings, embedder=embedder, model=model, clock=clock, metrics=metrics)
 
 
 def resolve_settings(target: str | Path | None = None, **overrides: object) -> LoadedSettings:

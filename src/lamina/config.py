@@ -2,7 +2,7 @@
 
 Each source overrides the ones before it, field by field, and every value remembers where it came from. A name
 that does not exist is an error wherever it stands: a misspelt limit, silently ignored, is worse than none.
-Secrets do not belong here: `embedding.api_key_env` names the variable that holds the key. A relative path,
+Secrets do not belong here: `api_key_env` of a section names the variable that holds the key. A relative path,
 such as the default store `lamina.db`, is relative to the working directory.
 """
 
@@ -30,10 +30,11 @@ from lamina.kernel.retry import RetryPolicy
 from lamina.kernel.text import mask_secrets
 from lamina.knowledge.settings import KnowledgeSettings
 from lamina.learning.settings import LearningSettings
+from lamina.llm.settings import LlmSettings
 from lamina.memory.settings import MemorySettings
 from lamina.observability.settings import LoggingSettings
-from lamina.skill.settings import SkillSettings
 from lamina.session.settings import SessionSettings
+from lamina.skill.settings import SkillSettings
 
 DEFAULT_FILE = "lamina.toml"
 _PREFIX = "LAMINA_"
@@ -49,14 +50,15 @@ class Settings(BaseModel):
     database: DatabaseSettings = DatabaseSettings()
     index: IndexSettings = IndexSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
+    llm: LlmSettings = LlmSettings()
     memory: MemorySettings = MemorySettings()
     knowledge: KnowledgeSettings = KnowledgeSettings()
     learning: LearningSettings = LearningSettings()
     skill: SkillSettings = SkillSettings()
     graph: GraphSettings = GraphSettings()
+    session: SessionSettings = SessionSettings()
     context: ContextSettings = ContextSettings()
     retry: RetryPolicy = RetryPolicy()
-    session: SessionSettings = SessionSettings()
     logging: LoggingSettings = LoggingSettings()
 
 
@@ -178,8 +180,8 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, _Given]:
 
 
 def _refuse_unknown_variables(environ: Mapping[str, str], given: Mapping[str, _Given]) -> None:
-    key = given.get("embedding.api_key_env")
-    known = {_FILE_VARIABLE, *_SHORT, *map(_variable, _names()), key.value if key else None}
+    keys = {item.value for name, item in given.items() if name.endswith(".api_key_env")}
+    known = {_FILE_VARIABLE, *_SHORT, *map(_variable, _names()), *keys}
     for variable in environ:
         if variable.startswith(_PREFIX) and variable not in known:
             candidates = [_FILE_VARIABLE, *_SHORT, *map(_variable, _names())]

@@ -18,6 +18,8 @@ from lamina.kernel.background import Periodic
 from lamina.kernel.clock import Clock
 from lamina.kernel.crew import Crew
 from lamina.kernel.session_key import current_session_key
+from lamina.llm.models import ChatModels
+from lamina.llm.types import ChatModel
 from lamina.memory.hierarchy import Hierarchy
 from lamina.memory.retrying import RetryingProvider
 from lamina.memory.service import MemoryService
@@ -33,9 +35,9 @@ if TYPE_CHECKING:
     from lamina.knowledge.reference import ReferenceService
     from lamina.knowledge.service import KnowledgeService
     from lamina.learning.service import LearningService
+    from lamina.session.service import SessionService
     from lamina.skill.service import SkillService
 
-    from lamina.session.service import SessionService
 _STOP_S = 5.0
 
 
@@ -77,8 +79,9 @@ def build_parts(settings: Settings, embedder: Embedder, clock: Clock, metrics: M
 class House:
     """Every room over the same parts; create it on the event loop, with the store open."""
 
-    def __init__(self, settings: Settings, parts: Parts, clock: Clock, metrics: Metrics) -> None:
+    def __init__(self, settings: Settings, parts: Parts, clock: Clock, metrics: Metrics, *, models: ChatModels) -> None:
         self.parts = parts
+        self.models = models
         self._settings = settings
         self._clock = clock
         self._metrics = metrics
@@ -109,7 +112,15 @@ class House:
             if learning is not None:
                 await learning.watcher.close(_STOP_S)
         finally:
-            await self._crew.stop()
+            try:
+                await self._crew.stop()
+            finally:
+                await self.models.aclose()
+
+    @property
+    def chat_model(self) -> ChatModel | None:
+        """The primary agent's model: the application's own, else that of `llm`, else none."""
+        return self.models.primary
 
     async def sweep(self) -> int:
         """Remove what expired, now; how many memories went."""
@@ -185,17 +196,6 @@ class House:
         return graph
 
     @cached_property
-    def context(self) -> "ContextService":
-        """From a query to a prompt."""
-        from lamina.context.feedback import UseFeedback
-        from lamina.context.opening import Rooms, open_context
-        from lamina.index.calibration import Calibration
-        from lamina.index.ranking import RankingModel
-
-        context = open_context(
-            Rooms(
-                memory=self.memory,
-    @cached_property
     def sessions(self) -> "SessionService":
         """Conversations."""
         from lamina.embedding.query import QueryEmbedder
@@ -212,6 +212,17 @@ class House:
             embeddings=self._embeddings,
         )
 
+    @cached_property
+    def context(self) -> "ContextService":
+        """From a query to a prompt."""
+        from lamina.context.feedback import UseFeedback
+        from lamina.context.opening import Rooms, open_context
+        from lamina.index.calibration import Calibration
+        from lamina.index.ranking import RankingModel
+
+        context = open_context(
+            Rooms(
+                memory=self.memory,
                 knowledge=self.knowledge,
                 references=self.references,
                 learning=self.learning,

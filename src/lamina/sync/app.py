@@ -11,6 +11,7 @@ from lamina import app as asynchronous
 from lamina.config import Settings
 from lamina.embedding.types import Embedder
 from lamina.kernel.clock import Clock
+from lamina.llm.types import ChatModel
 from lamina.observability.metrics import Metrics
 from lamina.sync.loop import Loop, blocking
 from lamina.sync.memory import SyncHierarchy, SyncMemory
@@ -135,11 +136,14 @@ def open(
     *,
     settings: Settings | None = None,
     embedder: Embedder | None = None,
+    model: ChatModel | None = None,
     clock: Clock | None = None,
     metrics: Metrics | None = None,
     **overrides: object,
 ) -> SyncApp:
     """Like `lamina.open`, but open when it returns and blocking: `with lamina.sync.open("lamina.db") as app:`."""
     return SyncApp(
-        asynchronous.open(target, settings=settings, embedder=embedder, clock=clock, metrics=metrics, **overrides)
+        asynchronous.open(
+            target, settings=settings, embedder=embedder, model=model, clock=clock, metrics=metrics, **overrides
+        )
     )
