@@ -22,7 +22,7 @@ from lamina.session.reading import (
 )
 from lamina.session.rows import MESSAGE_COLUMNS, message_from_row, message_scope
 from lamina.session.tables import message
-from lamina.session.types import Recall, RecallHit
+from lamina.session.types import MessageKind, Recall, RecallHit
 
 NoteSources = Callable[[Link, StoredSession, str], Sequence[int] | None]
 """The sequence numbers that a note, or one of its entries, rests on; None where the session has no such note."""
@@ -46,6 +46,14 @@ _WITHIN = {
     )
     for name in _DIALECTS
 }
+_ROW_OF = Prepared(
+    sa.select(message.c.row).where(
+        message.c.tenant == sa.bindparam("tenant"),
+        message.c.session_row == sa.bindparam("session_row"),
+        message.c.sequence == sa.bindparam("sequence"),
+        message.c.kind == sa.literal_column(f"'{MessageKind.MESSAGE.value}'"),
+    )
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +70,8 @@ class RecallRequest:
     limit: int
     threshold: float
     most_sessions: int
+    archived: bool = False
+    """Whether only what is archived is asked for."""
 
     def __post_init__(self) -> None:
         if self.query is None and not self.by_place:
@@ -150,19 +160,26 @@ def _by_words(
     found: list[_Found] = []
     total = 0
     for one in sessions:
+        last = _last_archived_row(link, one) if request.archived else None
+        if last == 0:
+            continue
+        # Live messages are few and the newest: with room for all of them, the best of the archived ones are there.
+        live = 0 if last is None else one.session.last_sequence - one.session.archived_count
         ranked = engine.rank(
             link,
             message_scope(one.tenant, one.row),
             query,
-            limit=request.limit,
+            limit=request.limit + live,
             threshold=request.threshold,
             now=now.timestamp(),
             allowed=None if within is None else _allowed(one, within),
         )
         if ranked is not None:
-            total += ranked.total
             rows = zip(ranked.entries.tolist(), ranked.scores.tolist(), ranked.signals, strict=True)
-            found += [_Found(row=row, score=score, signal=signal) for row, score, signal in rows]
+            asked = [_Found(row=row, score=score, signal=signal) for row, score, signal in rows]
+            kept = [item for item in asked if last is None or item.row <= last]
+            total += ranked.total - (len(asked) - len(kept))
+            found += kept
     found.sort(key=lambda item: (-item.score, -item.row))
     hits = _read(link, sessions, found[: request.limit])
     return Recall(hits=hits, total_count=total, searched_sessions=len(sessions))
@@ -184,6 +201,15 @@ def _read(link: Link, sessions: Sequence[StoredSession], found: Sequence[_Found]
         for item in found
         if item.row in read
     )
+
+
+def _last_archived_row(link: Link, found: StoredSession) -> int:
+    """The row of the last message that is archived, 0 where none is; rows of a session ascend as its messages do."""
+    if not found.session.archived_count:
+        return 0
+    params = {"tenant": found.tenant, "session_row": found.row, "sequence": found.session.archived_count}
+    row = link.run(_ROW_OF, params).fetchone()
+    return 0 if row is None else int(row[0])
 
 
 def _allowed(found: StoredSession, within: Sequence[int]) -> Allowed:

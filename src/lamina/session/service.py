@@ -186,8 +186,9 @@ class SessionService:
         limit: int | None = None,
         threshold: float | None = None,
         vector: Vector | None = None,
+        archived: bool = False,
     ) -> Recall:
-        """Messages found again, live and archived alike.
+        """Messages found again, live and archived alike; with `archived` and a query, archived ones only.
 
         With a query, those whose words and meaning fit best; without one, those in a range of sequence numbers, or
         those that a note (or one of its entries) rests on; with both, the best of that range or note. A `user_id`
@@ -206,6 +207,7 @@ class SessionService:
                 limit=self._limit(limit, self.settings.recall_limit if query is not None else self.settings.max_limit),
                 threshold=self.settings.threshold if threshold is None else check_share("threshold", threshold),
                 most_sessions=self.settings.recall_sessions,
+                archived=archived,
             )
             prepared = None if asked.query is None else await self._query(asked.query, vector)
             now = self.clock.now()
