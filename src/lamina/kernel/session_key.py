@@ -4,7 +4,7 @@ A task started inside `using_session` inherits the key; two requests that run at
 other's. "No session" can be bound too, so that a request without one does not inherit what somebody else set.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from enum import Enum
@@ -39,6 +39,20 @@ def using_session(key: str | None) -> Iterator[None]:
         yield
     finally:
         _session_key.reset(token)
+
+
+def enter_session(key: str | None) -> Callable[[], None]:
+    """Bind the session key for the rest of this context, for callers that cannot hold a block open.
+
+    What comes back binds again what was bound before, wherever it is called.
+    """
+    before = _session_key.get()
+    _session_key.set(key)
+
+    def leave() -> None:
+        _session_key.set(before)
+
+    return leave
 
 
 def channel_of(key: str | None) -> str:
