@@ -1,4 +1,4 @@
-"""The context-aware model: wraps any chat model and adds context to its system instruction. Knows no framework.
+"""The context-aware model: wraps any model and adds context to its system instruction. Knows no framework.
 
 Context helps a turn and never costs one: whatever goes wrong with it, or takes too long, the model is asked with the
 instruction it was given.
@@ -40,8 +40,8 @@ class ModelRequest:
 Answer = TypeVar("Answer", covariant=True)
 
 
-class ChatModel(Protocol[Answer]):
-    """A model that answers in pieces."""
+class TurnModel(Protocol[Answer]):
+    """The agent's model, asked once a turn; answers in pieces."""
 
     def generate_content(self, request: ModelRequest) -> AsyncIterator[Answer]:
         """The answer, as it comes."""
@@ -110,10 +110,10 @@ class ContextAdapter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ContextAwareModel(ChatModel[Answer]):
+class ContextAwareModel(TurnModel[Answer]):
     """A model that sees context in its system instruction; answers stream back unchanged."""
 
-    inner: ChatModel[Answer]
+    inner: TurnModel[Answer]
     adapter: ContextAdapter
 
     async def generate_content(self, request: ModelRequest) -> AsyncIterator[Answer]:
