@@ -12,7 +12,7 @@ from lamina.embedding.cached import CachedEmbedder
 from lamina.embedding.shared_query import SharedQueryEmbedder
 from lamina.embedding.static import StaticEmbedder
 from lamina.embedding.types import Embedder
-from lamina.graph.writing import remove_sources
+from lamina.graph.writing import remove_scope, remove_sources
 from lamina.index.engine import SearchEngine
 from lamina.kernel.background import Periodic
 from lamina.kernel.clock import Clock
@@ -28,6 +28,7 @@ from lamina.observability.metrics import Metrics
 
 if TYPE_CHECKING:
     from lamina.context.service import ContextService
+    from lamina.database.link import Link
     from lamina.embedding.buffer import EmbeddingBuffer
     from lamina.embedding.reembed import TextSource
     from lamina.graph.service import GraphService
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from lamina.knowledge.reference import ReferenceService
     from lamina.knowledge.service import KnowledgeService
     from lamina.learning.service import LearningService
+    from lamina.session.reading import StoredSession
     from lamina.session.service import SessionService
     from lamina.skill.service import SkillService
 
@@ -173,23 +175,29 @@ class House:
     def graph(self) -> "GraphService":
         """The graph; while it is on, what is saved is read into it in the background."""
         from lamina.graph.opening import open_graph
+        from lamina.graph.types import session_scope
         from lamina.knowledge.stored import StoredKnowledge
         from lamina.learning.stored import StoredLearnings
         from lamina.memory.stored import StoredMemories
+        from lamina.session.stored import StoredMessages
 
+        said = StoredMessages(scope_of=session_scope)
         known = (
             StoredKnowledge(),
             StoredLearnings(confidence_threshold=self._settings.learning.confidence_threshold),
         )
         graph = open_graph(
             database=self.parts.database,
-            texts=(StoredMemories(), *known),
+            texts=(StoredMemories(), said, *known),
             settings=self._settings.graph,
             clock=self._clock,
             metrics=self._metrics,
             tenant=self._tenant,
             retry=self._settings.retry,
-            hidden=() if self._settings.knowledge.enabled else tuple(texts.kind for texts in known),
+            hidden=[
+                *(() if self._settings.knowledge.enabled else (texts.kind for texts in known)),
+                *(() if self._settings.session.graph else (said.kind,)),
+            ],
         )
         if graph.buffer is not None:
             self._crew.start(graph.buffer, name="graph")
@@ -210,6 +218,8 @@ class House:
             tenant=self._tenant,
             embedder=QueryEmbedder(cache=self.parts.cache, model_id=self.parts.provider.model.id),
             embeddings=self._embeddings,
+            on_saved=self._listener if self._settings.session.graph else None,
+            on_removed=(self._forget_session,),
         )
 
     @cached_property
@@ -246,6 +256,23 @@ class House:
         self._crew.start(feedback.worker, name="use feedback")
         return replace(context, on_injected=feedback.injected)
 
+    def _forget_session(self, link: "Link", held: "StoredSession") -> dict[str, int]:
+        """Remove what the other rooms have of a session, in the transaction that deletes it."""
+        from lamina.context.forgetting import remove_session_context
+        from lamina.database.slots import drop_slots
+        from lamina.graph.types import session_scope
+        from lamina.memory.session_layer import remove_session_memories
+
+        tenant, key = held.tenant, held.key
+        removed = {
+            "memories": remove_session_memories(link, tenant, key, remove_sources),
+            "triples": remove_scope(link, tenant, session_scope(key)),
+            **remove_session_context(link, tenant, key),
+            "slots": drop_slots(link, tenant, key),
+        }
+        self.audit.add(link, tenant=tenant, action="session_delete", actor="agent", target=key, details=removed)
+        return removed
+
     @property
     def _listener(self) -> Any:
         return self.graph.buffer if self._settings.graph.enabled else None
@@ -270,7 +297,7 @@ class House:
 
     def _late_vectors(self) -> "EmbeddingBuffer | None":
         """Where saved texts wait for an embedder that is asked over a network or takes its time."""
-        if not self._settings.knowledge.enabled or isinstance(self.parts.embedder, StaticEmbedder):
+        if isinstance(self.parts.embedder, StaticEmbedder):
             return None
         from lamina.embedding.buffer import EmbeddingBuffer
 
@@ -278,7 +305,7 @@ class House:
             database=self.parts.database,
             cache=self.parts.cache,
             model_id=self.parts.provider.model.id,
-            texts=late_texts(),
+            texts=late_texts(known=self._settings.knowledge.enabled),
             clock=self._clock,
             metrics=self._metrics,
             settings=self._settings.embedding.buffer,
@@ -288,18 +315,19 @@ class House:
         return buffer
 
 
-def late_texts() -> dict[str, Any]:
-    """The texts whose vectors may come after them, by the kind of their scope."""
+def late_texts(*, known: bool = True) -> dict[str, Any]:
+    """The texts whose vectors may come after them, by the kind of their scope; knowledge only where it is on."""
+    from lamina.session.texts import MessageTexts
+
+    late: dict[str, Any] = {"message": MessageTexts()}
+    if not known:
+        return late
     from lamina.knowledge.texts import knowledge_texts, reference_texts
     from lamina.learning.texts import LearningTexts
     from lamina.skill.rows import SkillTexts
 
-    return {
-        "knowledge": knowledge_texts(),
-        "reference": reference_texts(),
-        "learning": LearningTexts(),
-        "skill": SkillTexts(),
-    }
+    late |= {"knowledge": knowledge_texts(), "reference": reference_texts()}
+    return {**late, "learning": LearningTexts(), "skill": SkillTexts()}
 
 
 def all_texts() -> "Sequence[TextSource]":

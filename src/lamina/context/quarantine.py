@@ -31,7 +31,7 @@ _columns = quarantine.c
 _HOLD = {
     name: Prepared(
         insert(quarantine)
-        .values({name: sa.bindparam(name) for name in ("tenant", "digest", *_COLUMNS)})
+        .values({name: sa.bindparam(name) for name in ("tenant", "digest", "session_key", *_COLUMNS)})
         .on_conflict_do_nothing(index_elements=["tenant", "digest"])
     )
     for name, insert in (("sqlite", sqlite.insert), ("postgresql", postgresql.insert))
@@ -90,8 +90,9 @@ class Quarantine:
                 "digest": digest(item),
                 "id": new_id(),
                 "layer": item.layer.value,
-                "key": _storable(item.key),
-                "content": _storable(redact(item.content)),
+                "key": storable(item.key),
+                "session_key": None if item.session_key is None else storable(item.session_key),
+                "content": storable(redact(item.content)),
                 "origin": item.origin.value,
                 "reasons": dump_json(list(item.suspicious)),
                 "state": State.HELD.value,
@@ -140,7 +141,7 @@ class Quarantine:
         """Erase the kept copies of what is held, or of these cases only, and hold it back for good; how many."""
         where = [_columns.tenant == self.tenant, _columns.state == State.HELD.value]
         if ids is not None:
-            where.append(_columns.id.in_([_storable(id) for id in ids]))
+            where.append(_columns.id.in_([storable(id) for id in ids]))
         values = {"state": State.PURGED.value, "content": "", "decided_at": to_micros(self.clock.now())}
         return await self.database.write(
             lambda link: link.execute(sa.update(quarantine).where(*where).values(values)).rowcount
@@ -168,5 +169,6 @@ def _case(row: Any) -> Case:
     )
 
 
-def _storable(text: str) -> str:
+def storable(text: str) -> str:
+    """The text without what no engine stores."""
     return text.replace("\0", "").encode("utf-8", "replace").decode()

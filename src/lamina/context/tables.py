@@ -32,6 +32,7 @@ quarantine = sa.Table(
     sa.Column("state", Text, nullable=False),
     sa.Column("held_at", sa.BigInteger, nullable=False),
     sa.Column("decided_at", sa.BigInteger, nullable=True),
+    sa.Column("session_key", Text, nullable=True),  # of what belongs to one session
     sa.UniqueConstraint("tenant", "id"),
     sa.UniqueConstraint("tenant", "digest"),
 )

@@ -120,6 +120,12 @@ def reset_slots(link: Link, slot: Slot) -> None:
     link.run(_RESET, _of(slot))
 
 
+def drop_slots(link: Link, tenant: str, holder: str) -> int:
+    """Forget every slot of a holder, whatever it was for; how many kinds there were."""
+    gone = sa.delete(rate_slot).where(rate_slot.c.tenant == tenant, rate_slot.c.holder == holder)
+    return link.execute(gone).rowcount
+
+
 def _of(slot: Slot) -> dict[str, str]:
     return {f"of_{name}": value for name, value in slot.params.items()}
 

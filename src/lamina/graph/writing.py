@@ -163,6 +163,16 @@ def remove_sources(link: Link, tenant: str, kind: str, keys: Sequence[str]) -> i
     return gone
 
 
+def remove_scope(link: Link, tenant: str, scope: str) -> int:
+    """Remove everything that belongs to a scope, such as a session that is deleted; how many triples went."""
+    # Sources first: whoever is storing what one of them says holds it, and has committed when it is ours to remove.
+    gone = {
+        table.name: link.execute(sa.delete(table).where(table.c.tenant == tenant, table.c.scope == scope)).rowcount
+        for table in (graph_source, graph_triple, graph_mention)
+    }
+    return gone[graph_triple.name]
+
+
 def _drop(link: Link, tenant: str, row: int) -> None:
     place = {"source_row": row, "tenant": tenant}
     link.run(_DROP_SOURCE, place)

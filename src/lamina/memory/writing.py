@@ -223,6 +223,14 @@ def delete_memories(link: Link, found: Iterable[StoredMemory], on_removed: Remov
     return len(ordered)
 
 
+def find_in_scopes(link: Link, tenant: str, scope_ids: Sequence[int]) -> list[StoredMemory]:
+    """Every entry of some scopes, to be changed in this transaction."""
+    statement = _STORED.where(memory.c.tenant == tenant, memory.c.scope_id.in_(scope_ids)).order_by(memory.c.row)
+    if link.name == "postgresql":
+        statement = statement.with_for_update(of=memory)
+    return [_stored(row) for row in link.execute(statement)]
+
+
 def find_expired(link: Link, now: int, limit: int) -> list[StoredMemory]:
     """Entries of any tenant whose time is over, soonest first."""
     statement = _STORED.where(memory.c.expires_at <= now).order_by(memory.c.expires_at).limit(limit)

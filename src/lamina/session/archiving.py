@@ -13,7 +13,7 @@ from lamina.errors import InvalidInputError
 from lamina.kernel.ids import new_id
 from lamina.session.appending import message_values
 from lamina.session.cut import safe_ends
-from lamina.session.reading import StoredSession, read_messages
+from lamina.session.reading import StoredSession, hold_messages, read_messages
 from lamina.session.tables import message, session
 from lamina.session.types import Message, MessageKind, Role
 
@@ -74,6 +74,7 @@ def archive_messages(link: Link, held: StoredSession, *, up_to: int, now: dateti
     if through <= held.session.archived_count:
         return 0
     place = {"of_tenant": held.tenant, "of_session": held.row}
+    hold_messages(link, held, above=held.session.archived_count, up_to=through)
     moved = {**place, "above": held.session.archived_count, "up_to": through, "moment": to_micros(now)}
     count = link.run(_ARCHIVE, moved).rowcount
     link.run(_NOTE_ARCHIVED, {**place, "through": through})

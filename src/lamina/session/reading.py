@@ -76,6 +76,12 @@ _BY_SEQUENCE = {
     )
     for name in _DIALECTS
 }
+_HOLD_MESSAGES = Prepared(
+    sa.select(message.c.row)
+    .where(*_SAID, message.c.sequence > sa.bindparam("above"), message.c.sequence <= sa.bindparam("up_to"))
+    .order_by(message.c.row)
+    .with_for_update()
+)
 _TOTAL_AT = Prepared(sa.select(message.c.total_tokens).where(*_SAID, message.c.sequence == sa.bindparam("sequence")))
 
 
@@ -97,6 +103,12 @@ def required_session(link: Link, tenant: str, key: str, *, hold: bool = False) -
 def session_not_found(key: str) -> SessionNotFoundError:
     """What to say of a session there is not."""
     return SessionNotFoundError(details={"session_key": key, "next": "`lamina session list` shows those there are."})
+
+
+def hold_messages(link: Link, found: StoredSession, *, above: int, up_to: int) -> None:
+    """Hold messages until the commit, in the order in which whoever adds their vectors does; SQLite needs no locks."""
+    if link.name == "postgresql":
+        link.run(_HOLD_MESSAGES, {**_place(found), "above": above, "up_to": up_to})
 
 
 def read_messages(

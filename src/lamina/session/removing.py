@@ -6,7 +6,7 @@ import sqlalchemy as sa
 
 from lamina.database.link import Link, Prepared
 from lamina.index.store import clear_scope
-from lamina.session.reading import StoredSession
+from lamina.session.reading import StoredSession, hold_messages
 from lamina.session.rows import message_scope
 from lamina.session.tables import message, session
 
@@ -17,11 +17,7 @@ It is called while session and messages are still there; what it raises undoes t
 """
 
 _OF_SESSION = (message.c.tenant == sa.bindparam("tenant"), message.c.session_row == sa.bindparam("session_row"))
-_ROWS = sa.select(message.c.row).where(*_OF_SESSION).order_by(message.c.row)
-_HOLD_ROWS = Prepared(_ROWS.with_for_update())
-_DELETE_MESSAGES = Prepared(
-    sa.delete(message).where(*_OF_SESSION, message.c.kind == sa.bindparam("kind")),
-)
+_DELETE_MESSAGES = Prepared(sa.delete(message).where(*_OF_SESSION, message.c.kind == sa.bindparam("kind")))
 _DELETE_SESSION = Prepared(
     sa.delete(session).where(session.c.tenant == sa.bindparam("tenant"), session.c.row == sa.bindparam("session_row"))
 )
@@ -32,8 +28,7 @@ def delete_session(
 ) -> tuple[int | None, dict[str, int]]:
     """Remove a session found with `hold`; the id of its scope, whose index can go, and what went by kind."""
     place = {"tenant": held.tenant, "session_row": held.row}
-    if link.name == "postgresql":  # in the order in which late vectors hold them
-        link.run(_HOLD_ROWS, place)
+    hold_messages(link, held, above=0, up_to=held.session.last_sequence)
     removed: dict[str, int] = {}
     for listener in listeners:
         for kind, count in listener(link, held).items():

@@ -16,6 +16,7 @@ from lamina.index.engine import SearchEngine
 from lamina.index.query import Query, prepare_query
 from lamina.kernel.checks import check_limit, check_name, check_query, check_share, check_text
 from lamina.kernel.clock import Clock
+from lamina.kernel.saved import SavedListener
 from lamina.kernel.session_key import current_session_key
 from lamina.kernel.tokens import TokenCounter, estimate_tokens
 from lamina.observability.metrics import Metrics
@@ -37,6 +38,7 @@ from lamina.session.recall import NoteSources, RecallRequest, recall_messages
 from lamina.session.removing import SessionRemovedListener, delete_session
 from lamina.session.rows import message_scope
 from lamina.session.settings import SessionSettings
+from lamina.session.stored import is_told, saved_text
 from lamina.session.types import (
     Appended,
     AppendedListener,
@@ -71,6 +73,8 @@ class SessionService:
     """The session of the current request, for calls that name none."""
     on_appended: AppendedListener | None = None
     """Told of every append."""
+    on_saved: SavedListener | None = None
+    """Told of what people and the assistant said."""
     on_removed: tuple[SessionRemovedListener, ...] = ()
     """Remove what other rooms derived from a session, in the transaction that deletes it."""
     note_sources: NoteSources | None = None
@@ -267,6 +271,10 @@ class SessionService:
             scope_key = message_scope(self.tenant, done.session_row)
             for one in done.new:
                 self.embeddings.submit(EmbeddingJob(scope_key=scope_key, entry=one.row, text=one.prepared.text))
+        if self.on_saved is not None:
+            for one in done.new:
+                if is_told(one.message):
+                    self.on_saved(saved_text(self.tenant, one.row, one.message))
         if self.on_appended is not None and done.new:
             self.on_appended(
                 Appended(

@@ -23,6 +23,8 @@ class SessionSettings:
     """The calibrated relevance a recalled message needs, from 0 to 1; low, because a few of its words are enough."""
     recall_sessions: int = 50
     """Sessions of a user, the most recently used, that one recall over all of them looks into."""
+    graph: bool = False
+    """Read what people and the assistant say into the graph too, each session by itself; needs `graph.enabled`."""
 
     def __post_init__(self) -> None:
         for name in ("max_message_length", "max_parts", "max_query_length", "max_limit", "recall_sessions"):

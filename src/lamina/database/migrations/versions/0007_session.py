@@ -1,4 +1,4 @@
-"""Sessions and their messages."""
+"""Sessions and their messages; the session of a text that was held back."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -30,6 +30,7 @@ def upgrade() -> None:
         sqlite_autoincrement=True,
     )
     op.create_index("ix_session_tenant_user_id_updated_at", "session", ["tenant", "user_id", "updated_at"])
+    op.add_column("quarantine", sa.Column("session_key", text, nullable=True))
     op.create_table(
         "message",
         sa.Column("row", row_id, primary_key=True, autoincrement=True),
