@@ -190,6 +190,13 @@ def assemble(
     return made
 
 
+def memory_room(base: str, place: Place, budget: int, count: TokenCounter) -> int:
+    """The tokens that the items of one kind of notes may take of a budget, once the words around them are written."""
+    part = next(part for part in PARTS if part.place is place)
+    measure = _estimated if count is estimate_tokens else count
+    return budget - measure(_opening(base)) - measure(_frame(part, set())) - measure(_CLOSE)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Budgets:
     """What may be used; below 0 is nothing at all."""
@@ -239,7 +246,7 @@ def _candidates(part: Part, found: Iterable[ContextItem], measure: TokenCounter)
 def _within(
     base: str, candidates: Sequence[_Candidates], budgets: _Budgets, order: Sequence[int], measure: TokenCounter
 ) -> Assembled:
-    opening = ("\n\n" if base else "") + PREAMBLE
+    opening = _opening(base)
     fixed = measure(opening)
     closing = measure(_CLOSE)
     demands = [
@@ -300,6 +307,10 @@ def _grants(demands: Sequence[Demand], budgets: _Budgets, fixed: int) -> tuple[l
 
 def _room(budget: int, fixed: int) -> int:
     return UNLIMITED if budget == UNLIMITED else budget - fixed if budget > fixed else _NOTHING
+
+
+def _opening(base: str) -> str:
+    return ("\n\n" if base else "") + PREAMBLE
 
 
 def _frame(part: Part, seen: set[str]) -> str:

@@ -49,6 +49,11 @@ class Receipt:
     added_tokens: int
     unchanged_tokens: int
     """Tokens at the beginning of the prompt that are the same bytes as in the previous turn of the session."""
+    memory_budget_tokens: int = 0
+    memory_tokens: int = 0
+    """Tokens of Conversation Memory, its headings included; a part of `added_tokens`."""
+    unchanged_memory_tokens: int = 0
+    """Those of them that are within `unchanged_tokens`."""
     sections: tuple[ReceiptSection, ...] = ()
     injected: tuple[ReceiptItem, ...] = ()
     cut: tuple[ReceiptItem, ...] = ()

@@ -5,18 +5,19 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Unpack
 
-from lamina.context.assemble import Assembled, Cut, assemble
+from lamina.context.assemble import Assembled, Cut, assemble, memory_room
 from lamina.context.budget import UNLIMITED
-from lamina.context.quarantine import Quarantine, State, digest
+from lamina.context.judging import Items, Judging
+from lamina.context.quarantine import Quarantine
 from lamina.context.receipt import Prompt, Receipt, cut_item, injected_item, sections_of
 from lamina.context.receipts import ReceiptStore
 from lamina.context.retriever import ContextRetriever
 from lamina.context.runtime import RuntimeContextAdapter
 from lamina.context.settings import ContextSettings
-from lamina.context.suspicion import findings
 from lamina.context.tools import Tool, ToolRegistryAdapter, describe
 from lamina.context.turns import PreviousTurns
 from lamina.context.types import (
+    NOTES,
     TURN_LAYERS,
     ContextItem,
     ContextLayer,
@@ -38,11 +39,13 @@ from lamina.observability.metrics import Metrics
 
 _log = logging.getLogger("lamina.context")
 
-_BESIDE: Final = (Semantic.MEMORY, Semantic.GRAPH, ContextLayer.REFLECTIONS, ContextLayer.OBSERVATIONS)
-CLASSIFIED: Final = ("classifier",)
-"""The finding of a text that only the classifier takes for instructions."""
+_BESIDE: Final = (Semantic.MEMORY, Semantic.MESSAGE, Semantic.GRAPH, *NOTES)
+_LIMITS: Final[Mapping[Place, str]] = {
+    ContextLayer.REFLECTIONS: "max_reflections_in_context",
+    ContextLayer.OBSERVATIONS: "max_observations_in_context",
+    Semantic.MESSAGE: "recalled_messages",
+}
 _LARGEST_BUDGET = 2**53
-Items = Mapping[Place, Sequence[ContextItem]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +67,10 @@ class ContextService:
     """Asked about texts of low trust that no pattern found suspicious."""
     on_injected: Callable[[str, Sequence[ContextItem]], None] | None = None
     """Told what a prompt carries, by tenant; must return at once."""
+    on_turn: Callable[[str, Receipt], None] | None = None
+    """Told of every prompt that carries Conversation Memory, by tenant; must return at once."""
+    memory_token_budget: int = 4000
+    """Tokens of Conversation Memory; 0 is unlimited."""
     turns: PreviousTurns = field(default_factory=PreviousTurns)
 
     @property
@@ -96,6 +103,10 @@ class ContextService:
         """The same context with the model's own tokenizer to keep its budget by."""
         return replace(self, count=count)
 
+    def with_memory_token_budget(self, budget: int) -> "ContextService":
+        """The same context with another budget for Conversation Memory; 0 is unlimited. Raises InvalidInputError."""
+        return replace(self, memory_token_budget=_checked("memory_token_budget", budget))
+
     async def retrieve(
         self,
         query: str,
@@ -118,18 +129,19 @@ class ContextService:
         query: str,
         layers: Sequence[ContextLayer | str] = TURN_LAYERS,
         budget_tokens: int | None = None,
+        memory_budget_tokens: int | None = None,
         max_per_layer: int | None = None,
         session_key: str | None = None,
         **identifiers: Unpack[IdentifierArguments],
     ) -> Prompt:
         """The base prompt with everything that is known for the query, within the budget (0: unlimited), and a receipt.
 
-        The session is the one bound by `app.session`, unless `session_key` names one. Raises InvalidInputError; a
-        layer, a quarantine or a store of receipts that fails is reported and fails nothing.
+        Conversation Memory has a budget of its own. The session is the one bound by `app.session`, unless
+        `session_key` names one. Raises InvalidInputError; a layer, a quarantine or a store of receipts that fails is
+        reported and fails nothing.
         """
-        budget = self.settings.budget_tokens if budget_tokens is None else budget_tokens
-        if not is_whole(budget, UNLIMITED, _LARGEST_BUDGET):
-            raise InvalidInputError("budget_tokens must be a whole number; 0 is unlimited.", operation="assemble")
+        budget = _checked("budget_tokens", budget_tokens, self.settings.budget_tokens)
+        memory_budget = _checked("memory_budget_tokens", memory_budget_tokens, self.memory_token_budget)
         if not isinstance(base, str):
             raise InvalidInputError("The base prompt must be a string.", operation="assemble")
         session = session_key if session_key is not None else current_session_key()
@@ -137,13 +149,23 @@ class ContextService:
         with self.metrics.measure("context_assemble"):
             found = await self._retrieve(query, layers, _BESIDE, max_per_layer, session_key, identifiers)
             items, held = await self._judged(found.items)
-            made = assemble(base, items, budget_tokens=budget, count=self.count)
-            receipt = self._receipt(found, made, held, query, session, budget, started)
+            items, short = self._shortened(base, items, memory_budget)
+            made = assemble(
+                base,
+                items,
+                budget_tokens=budget,
+                memory_budget_tokens=memory_budget,
+                memory_first=self.settings.memory_first,
+                count=self.count,
+            )
+            receipt = self._receipt(found, made, [*held, *short], query, session, (budget, memory_budget), started)
             if self.settings.store_receipts:
                 await self._store(receipt)
         carried = tuple(placed.item for placed in made.placed)
         if self.on_injected is not None:
             self.on_injected(self.tenant, carried)
+        if self.on_turn is not None and receipt.memory_tokens:
+            self.on_turn(self.tenant, receipt)
         return Prompt(text=made.text, receipt=receipt, items=carried)
 
     async def list_receipts(self, *, session_key: str | None = None, limit: int = 20) -> tuple[Receipt, ...]:
@@ -183,64 +205,20 @@ class ContextService:
         )
 
     async def _judged(self, items: Items) -> tuple[Items, list[Cut]]:
-        """The items with suspicious ones marked, and those that are held back."""
-        if self.settings.suspicious == "ignore":
+        judging = Judging(settings=self.settings, quarantine=self.quarantine, metrics=self.metrics, judge=self.judge)
+        return await judging.judged(items)
+
+    def _shortened(self, base: str, items: Items, budget: int) -> tuple[Items, list[Cut]]:
+        """The items with a note that is larger than the whole budget reduced to its most important lines."""
+        place = next((place for place in NOTES if items.get(place)), None)
+        if place is None or budget == UNLIMITED or items[place][0].note is None:
             return items, []
-        every = [item for items_of in items.values() for item in items_of]
-        reasons = [findings(f"{item.key}\n{item.content}\n{item.location or ''}", item.origin) for item in every]
-        if self.judge is not None:
-            reasons = await self._second_opinion(self.judge, every, reasons)
-        marked = {
-            id(item): replace(item, suspicious=found) for item, found in zip(every, reasons, strict=True) if found
-        }
-        if not marked:
+        from lamina.context.notes import shorten  # loaded with the first note
+
+        found = shorten(items, memory_room(base, place, budget, self.count), self.count)
+        if found is None:
             return items, []
-        states = await self._states(list(marked.values()))
-        kept: dict[Place, list[ContextItem]] = {}
-        held: list[Cut] = []
-        for item in every:
-            suspect = marked.get(id(item), item)
-            state = states.get(digest(suspect)) if suspect.suspicious else State.RELEASED
-            if state is State.RELEASED:
-                kept.setdefault(item.layer, []).append(item)
-            elif state is None and not self._holds(suspect):
-                kept.setdefault(item.layer, []).append(suspect)
-            else:
-                held.append(Cut(item=suspect, tokens=0, budget="quarantine"))
-        return kept, held
-
-    def _holds(self, suspect: ContextItem) -> bool:
-        """Whether nobody's decision is needed to hold a text back; what only the classifier says never is enough."""
-        return self.settings.suspicious == "quarantine" and suspect.suspicious != CLASSIFIED
-
-    async def _second_opinion(
-        self, judge: TextJudge, items: Sequence[ContextItem], reasons: list[tuple[str, ...]]
-    ) -> list[tuple[str, ...]]:
-        asked = [number for number, item in enumerate(items) if item.origin.trust == "low" and not reasons[number]]
-        if not asked:
-            return reasons
-        try:
-            answers = await judge.judge([items[number].content for number in asked])
-        except Exception as error:  # noqa: BLE001 -- isolation: a second opinion that fails leaves the first one
-            self.metrics.operation_failed("context_classifier", type(error).__name__)
-            _log.warning("the classifier failed: %s", type(error).__name__)
-            return reasons
-        seen = {number for number, answer in zip(asked, answers, strict=True) if answer}
-        return [CLASSIFIED if number in seen else found for number, found in enumerate(reasons)]
-
-    async def _states(self, suspects: list[ContextItem]) -> dict[bytes, State]:
-        """What was decided about suspects; with `quarantine`, those nobody decided about are held from now on."""
-        try:
-            states = await self.quarantine.states(suspects)
-            new = [item for item in suspects if digest(item) not in states and self._holds(item)]
-            if new:
-                await self.quarantine.hold(new)
-        except LaminaError as error:
-            # What cannot be looked up is treated as undecided: marked, or held back where that is the rule.
-            self.metrics.operation_failed("quarantine", error.code)
-            _log.warning("the quarantine could not be read: %s", error.code)
-            return {}
-        return states
+        return found.items, [Cut(item=item, tokens=saved, budget="memory") for item, saved in found.left_out]
 
     def _receipt(
         self,
@@ -249,24 +227,30 @@ class ContextService:
         held: list[Cut],
         query: str,
         session: str | None,
-        budget: int,
+        budgets: tuple[int, int],
         started: float,
     ) -> Receipt:
-        surplus = [Cut(item=item, tokens=0, budget="max_per_layer") for item in found.surplus]
+        limits = {place: _LIMITS.get(place, "max_per_layer") for place in self.retriever.limits}
+        surplus = [Cut(item=item, tokens=0, budget=limits.get(item.layer, "max_per_layer")) for item in found.surplus]
         cut = (*made.cut, *surplus, *held)
         if cut:
             for budget_name in {one.budget for one in cut}:
                 self.metrics.context_cut(budget_name, sum(one.budget == budget_name for one in cut))
+        unchanged = self.turns.follow(self.tenant, session, made.text, made.pieces)
+        before_memory = sum(tokens for _, tokens in made.pieces[: made.memory[0]])
         return Receipt(
             id=new_id(),
             at=self.clock.now(),
             session_key=session,
             query=query,
             keywords=found.keywords,
-            budget_tokens=budget,
+            budget_tokens=budgets[0],
             base_tokens=made.pieces[0][1],
             added_tokens=made.added_tokens,
-            unchanged_tokens=self.turns.follow(self.tenant, session, made.text, made.pieces),
+            unchanged_tokens=unchanged,
+            memory_budget_tokens=budgets[1],
+            memory_tokens=made.memory_tokens,
+            unchanged_memory_tokens=min(made.memory_tokens, max(0, unchanged - before_memory)),
             sections=sections_of(made),
             injected=tuple(map(injected_item, made.placed)),
             cut=tuple(map(cut_item, cut)),
@@ -280,6 +264,15 @@ class ContextService:
         except LaminaError as error:
             self.metrics.operation_failed("context_receipt", error.code)
             _log.warning("a receipt was not stored: %s", error.code)
+
+
+def _checked(name: str, given: int | None, default: int = UNLIMITED) -> int:
+    budget = default if given is None else given
+    if not is_whole(budget, UNLIMITED, _LARGEST_BUDGET):
+        raise InvalidInputError(
+            f"{name} must be a whole number; 0 is unlimited.", operation="assemble", details={"field": name}
+        )
+    return budget
 
 
 def shortened(query: str, longest: int) -> str:

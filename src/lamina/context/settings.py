@@ -21,7 +21,9 @@ class ContextSettings:
     turn_deadline_s: float = 5.0
     """Seconds after which a model's turn goes on without any context; 0 waits for ever."""
     budget_tokens: int = 4000
-    """Tokens that everything added to the base prompt may take; 0 is unlimited."""
+    """Tokens that everything added to the base prompt may take, Conversation Memory apart; 0 is unlimited."""
+    memory_first: bool = False
+    """Conversation Memory before all that is searched for in each turn, so that a provider's prompt cache keeps it."""
     max_query_length: int = 2000
     """Characters of the user's message that are searched for: of a longer one, its beginning and its end."""
     suspicious: Literal["mark", "quarantine", "ignore"] = "mark"
