@@ -45,6 +45,7 @@ class Metrics:
         self._meter = self._provider.get_meter("lamina")
         self._create_memory_instruments()
         self._create_ground_instruments()
+        self._create_observation_instruments()
 
     @classmethod
     def collecting(cls, *, clock: Clock | None = None) -> Self:
@@ -95,6 +96,24 @@ class Metrics:
         self._loads = self._counter("index.loads", "{index}", "Scope indexes read from the store")
         self._evictions = self._counter("index.evictions", "{index}", "Scope indexes given up for room")
         self._bytes = meter.create_gauge("index.bytes", "By", "Memory that the loaded scope indexes take")
+
+    def _create_observation_instruments(self) -> None:
+        self._observations = self._counter(
+            "observation.observations", "{stretch}", "Stretches observed by outcome (recorded, nothing, rewritten)"
+        )
+        self._reflections = self._counter(
+            "observation.reflections", "{reflection}", "Condensations by kind and outcome (stored, rejected)"
+        )
+        self._observation_failures = self._counter(
+            "observation.failures", "{failure}", "Failures of background notes by step and error code"
+        )
+        self._spent = self._counter(
+            "observation.tokens.spent", "{token}", "Tokens that observer and reflector read and wrote"
+        )
+        self._calls = self._counter("observation.calls", "{call}", "Calls of observer and reflector")
+        self._waiting = self._meter.create_gauge(
+            "observation.sessions.pending", "{session}", "Sessions that wait to be observed"
+        )
 
     def measure(self, operation: str) -> "Measurement":
         """A context that counts and times one operation, and counts its failure by error code."""
@@ -160,6 +179,29 @@ class Metrics:
     def context_cut(self, budget: str, count: int) -> None:
         """Count items that were found for a prompt and left out, by what left them out."""
         self._cuts.add(count, "budget", budget)
+
+    def observed(self, outcome: str) -> None:
+        """Count a stretch of a conversation that was observed."""
+        self._observations.add(1, "outcome", outcome)
+
+    def reflected(self, kind: str, outcome: str) -> None:
+        """Count a condensation of observations or of reflections."""
+        self._reflections.add(1, "kind", kind, "outcome", outcome)
+
+    def observation_failed(self, step: str, code: str) -> None:
+        """Count a failed step of observational memory."""
+        self._observation_failures.add(1, "step", step, "code", code)
+
+    def observation_spent(self, who: str, *, calls: int, input: int, output: int) -> None:
+        """Count the calls and tokens of an observer or a reflector."""
+        if calls:
+            self._calls.add(calls, "by", who)
+            self._spent.add(input, "by", who, "direction", "input")
+            self._spent.add(output, "by", who, "direction", "output")
+
+    def observation_pending(self, sessions: int) -> None:
+        """Show how many sessions wait to be observed."""
+        self._waiting.set(sessions)
 
     def monotonic(self) -> float:
         """The clock that durations are taken from."""

@@ -1,0 +1,193 @@
+"""Condenses notes: observations into a reflection, reflections into one of the next generation.
+
+What takes their place and what it replaces change in one transaction, and exactly the notes that were condensed go. A
+result that is empty, or not smaller, is rejected: the old text stays as it is, and the same notes are not tried again
+until there is another one beside them.
+"""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+
+from lamina.database.link import Link
+from lamina.errors import LaminaError
+from lamina.kernel.ids import new_id
+from lamina.kernel.text import content_hash
+from lamina.observation.desk import Desk, checked_entries, sized
+from lamina.observation.observing import count_spent, delay_s
+from lamina.observation.settings import ObservationSettings
+from lamina.observation.state import Lease, LostError, commit_state, hold_session, one_more, spent_by
+from lamina.observation.store import StoredNote, delete_notes, insert_note
+from lamina.observation.types import Note, Reflected, ReflectorRequest, Spent
+
+_log = logging.getLogger("lamina.observation")
+Kind = Literal["observations", "reflections"]
+_TRIED = {"observations": "reflect_tried", "reflections": "consolidate_tried"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reflection:
+    """What became of notes that were to be condensed: a note, a rejection, or a failure."""
+
+    lease: Lease
+    note: Note | None = None
+    error: str | None = None
+
+
+def notes_to_reflect(desk: Desk, notes: Sequence[StoredNote], lease: Lease) -> list[StoredNote]:
+    """All current observations, when they have more tokens, or are more, than a prompt should carry; else none.
+
+    While a model is at hand, provisional ones wait to be written anew first.
+    """
+    current = [one for one in _condensable(desk, notes) if one.note.generation == 0]
+    settings = desk.settings
+    tokens = sum(one.note.tokens for one in current)
+    crowded = 0 < settings.observations_shown < len(current)
+    if tokens <= settings.observation_token_threshold and not crowded:
+        return []
+    return [] if _fingerprint([one.note for one in current]) == lease.state.reflect_tried else current
+
+
+def notes_to_consolidate(desk: Desk, notes: Sequence[StoredNote], lease: Lease) -> list[StoredNote]:
+    """All current reflections, when there are too many, or they leave no room for observations; else none."""
+    current = [one for one in _condensable(desk, notes) if one.note.generation > 0]
+    settings = desk.settings
+    room = reflection_room(settings)
+    crowded = room > 0 and sum(one.note.tokens for one in current) > room
+    if len(current) < settings.consolidation_threshold and not crowded:
+        return []
+    return [] if _fingerprint([one.note for one in current]) == lease.state.consolidate_tried else current
+
+
+def reflection_room(settings: ObservationSettings) -> int:
+    """Tokens that reflections may take beside observations; 0 where the budget does not say."""
+    if not settings.memory_token_budget:
+        return 0
+    return max(settings.memory_token_budget - settings.observation_token_threshold, settings.memory_token_budget // 2)
+
+
+async def condense(desk: Desk, lease: Lease, kind: Kind, condensed: Sequence[StoredNote]) -> Reflection:
+    """Condense the notes and commit. Raises LostError."""
+    notes = tuple(one.note for one in condensed)
+    try:
+        reflected = await _ask(desk, lease, kind, notes)
+    except LaminaError as error:
+        return await _failed(desk, lease, kind, error)
+    made = _note_of(desk, lease, notes, reflected)
+    if made is None:
+        return await _rejected(desk, lease, kind, condensed, reflected.spent)
+    return await _commit(desk, lease, kind, condensed, made, reflected.spent)
+
+
+async def _ask(desk: Desk, lease: Lease, kind: Kind, notes: tuple[Note, ...]) -> Reflected:
+    tokens = sum(note.tokens for note in notes)
+    target = tokens // 2
+    if kind == "reflections" and (room := reflection_room(desk.settings)):
+        target = min(target, room // 2)
+    request = ReflectorRequest(session_key=lease.session_key, notes=notes, target_tokens=max(1, target))
+    try:
+        return await desk.writers.reflector.reflect(request)
+    except LaminaError:
+        raise
+    except Exception as error:
+        # isolation: a reflector is anybody's code, and a mistake in it must cost one reflection, not the worker
+        _log.exception("the reflector of session %s broke", lease.session_key)
+        raise LaminaError(f"The reflector broke ({type(error).__name__}).") from error
+
+
+def _note_of(desk: Desk, lease: Lease, notes: Sequence[Note], reflected: Reflected) -> Note | None:
+    """The reflection, None when it is empty, not smaller, or not made from these notes."""
+    allowed = frozenset(sequence for note in notes for entry in note.entries for sequence in entry.sources)
+    try:
+        entries = checked_entries(reflected.entries, allowed=allowed)
+    except LaminaError as error:
+        _log.warning("a reflection of session %s is rejected: %s", lease.session_key, error.message)
+        return None
+    made = Note(
+        id=new_id(),
+        session_key=lease.session_key,
+        generation=max(note.generation for note in notes) + 1,
+        first_sequence=min(note.first_sequence for note in notes),
+        last_sequence=max(note.last_sequence for note in notes),
+        entries=entries,
+        tokens=0,
+        source_tokens=sum(note.source_tokens for note in notes),
+        written_by=reflected.written_by,
+        provisional=reflected.provisional or any(note.provisional for note in notes),
+        created_at=desk.clock.now(),
+    )
+    made = sized(made, desk.count)
+    return made if entries and made.tokens < sum(note.tokens for note in notes) else None
+
+
+async def _commit(
+    desk: Desk, lease: Lease, kind: Kind, condensed: Sequence[StoredNote], made: Note, spent: Spent
+) -> Reflection:
+    rows = [one.row for one in condensed]
+    room = reflection_room(desk.settings)
+    # What is still too large would be condensed over and over, a little each time; it waits for another one instead.
+    tried = _fingerprint([made]) if kind == "reflections" and 0 < room < made.tokens else None
+
+    def work(link: Link) -> Lease:
+        held = hold_session(link, lease)
+        if delete_notes(link, held, rows) != len(rows):
+            raise LostError("notes were deleted meanwhile")
+        insert_note(link, held, made)
+        return commit_state(
+            link,
+            lease,
+            unsettled=1,
+            reflect_failures=0,
+            reflect_at=None,
+            **{_TRIED[kind]: tried},
+            **spent_by("reflector", spent),
+            **one_more("reflections"),
+        )
+
+    moved = await desk.database.write(work)
+    desk.metrics.reflected(kind, "stored")
+    count_spent(desk, "reflector", spent)
+    return Reflection(lease=moved, note=made)
+
+
+async def _rejected(desk: Desk, lease: Lease, kind: Kind, condensed: Sequence[StoredNote], spent: Spent) -> Reflection:
+    tried = _fingerprint([one.note for one in condensed])
+    _log.warning("%d %s of session %s could not be made smaller; they stay", len(condensed), kind, lease.session_key)
+    moved = await _remember(desk, lease, {_TRIED[kind]: tried, **spent_by("reflector", spent)})
+    desk.metrics.reflected(kind, "rejected")
+    count_spent(desk, "reflector", spent)
+    return Reflection(lease=moved)
+
+
+async def _failed(desk: Desk, lease: Lease, kind: Kind, error: LaminaError) -> Reflection:
+    failures = lease.state.reflect_failures + 1
+    desk.metrics.observation_failed("reflect" if kind == "observations" else "consolidate", error.code)
+    _log.warning(
+        "condensing %s of session %s failed (%s, %d in a row): %s",
+        kind,
+        lease.session_key,
+        error.code,
+        failures,
+        error.message,
+    )
+    again: datetime = desk.clock.now() + timedelta(seconds=delay_s(failures))
+    moved = await _remember(desk, lease, {"reflect_failures": failures, "reflect_at": again})
+    return Reflection(lease=moved, error=error.code)
+
+
+async def _remember(desk: Desk, lease: Lease, changes: dict[str, object]) -> Lease:
+    def work(link: Link) -> Lease:
+        hold_session(link, lease)
+        return commit_state(link, lease, **changes)
+
+    return await desk.database.write(work)
+
+
+def _condensable(desk: Desk, notes: Sequence[StoredNote]) -> list[StoredNote]:
+    return [one for one in notes if desk.writers.model is None or not one.note.provisional]
+
+
+def _fingerprint(notes: Sequence[Note]) -> str:
+    return content_hash("\n".join(sorted(note.id for note in notes))).hex()
