@@ -1,7 +1,7 @@
 """The rooms of an open store, joined. Those that an app may never enter are opened at the first step inside."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -27,6 +27,7 @@ from lamina.memory.sql import SqlMemoryProvider
 from lamina.observability.metrics import Metrics
 
 if TYPE_CHECKING:
+    from lamina.context.receipt import Receipt
     from lamina.context.service import ContextService
     from lamina.database.link import Link
     from lamina.embedding.buffer import EmbeddingBuffer
@@ -182,6 +183,7 @@ class House:
         from lamina.session.stored import StoredMessages
 
         said = StoredMessages(scope_of=session_scope)
+        graph_settings = self._settings.graph
         known = (
             StoredKnowledge(),
             StoredLearnings(confidence_threshold=self._settings.learning.confidence_threshold),
@@ -189,11 +191,12 @@ class House:
         graph = open_graph(
             database=self.parts.database,
             texts=(StoredMemories(), said, *known),
-            settings=self._settings.graph,
+            settings=graph_settings,
             clock=self._clock,
             metrics=self._metrics,
             tenant=self._tenant,
             retry=self._settings.retry,
+            model=self.chat_model if graph_settings.enabled and graph_settings.extraction == "model" else None,
             hidden=[
                 *(() if self._settings.knowledge.enabled else (texts.kind for texts in known)),
                 *(() if self._settings.session.graph else (said.kind,)),
@@ -237,6 +240,8 @@ class House:
                 references=self.references,
                 learning=self.learning,
                 skills=lambda: self.skills,
+                sessions=lambda: self.sessions,
+                observed=self._settings.observational_memory,
                 graph=self.graph if self._settings.graph.enabled else None,
             ),
             database=self.parts.database,
@@ -247,6 +252,8 @@ class House:
             metrics=self._metrics,
             tenant=self._tenant,
         )
+        if self._settings.observational_memory.enabled:
+            context = replace(context, on_turn=self._turn_economics())
         if not self._settings.knowledge.enabled:
             return context
         known = self.knowledge
@@ -272,6 +279,18 @@ class House:
         }
         self.audit.add(link, tenant=tenant, action="session_delete", actor="agent", target=key, details=removed)
         return removed
+
+    def _turn_economics(self) -> "Callable[[str, Receipt], None]":
+        """Counts what notes cost in prompts, for each session, in the background."""
+        from lamina.context.economics import TurnEconomics
+        from lamina.observation.sent import add_turns
+
+        database = self.parts.database
+        economics = TurnEconomics(
+            lambda turns: database.write(lambda link: add_turns(link, turns)), clock=self._clock, metrics=self._metrics
+        )
+        self._crew.start(economics.worker, name="turn economics")
+        return economics.sent
 
     @property
     def _listener(self) -> Any:

@@ -6,7 +6,7 @@ changed meanwhile leaves nothing behind. Texts that were missed are those whose 
 graph last read, and a back-fill finds them.
 """
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -52,11 +52,16 @@ class GraphBuffer:
         metrics: Metrics,
         settings: BufferSettings,
         retry: RetryPolicy,
+        respected: Collection[str] = (),
     ) -> None:
-        """`texts` are the rooms whose texts the graph is made from."""
+        """`texts` are the rooms whose texts the graph is made from.
+
+        What an extractor of a `respected` name has read is not read again by this one.
+        """
         self._database = database
         self._texts: Mapping[str, StoredTexts] = {source.kind: source for source in texts}
         self._extractor = extractor
+        self._respected = respected
         self._clock = clock
         self._buffer: Buffer[_Job] = Buffer(
             self._take,
@@ -132,7 +137,7 @@ class GraphBuffer:
             passed = [key for key in pairs if key not in held]
             return bool(passed) and bool(source.read(link, tenant, passed))
 
-        if await self._database.write(store):
+        if await self._database.write(store) or any(found.read_by for _, found in pairs.values()):
             self._buffer.owe()
 
     def _reading(self, stored: StoredText, found: Extraction, job: _Job) -> Reading:
@@ -140,7 +145,7 @@ class GraphBuffer:
             source=Source(kind=job.kind, key=stored.key, session_key=job.session_key, scope=stored.scope),
             extraction=found,
             content_hash=content_hash(stored.text),
-            extractor=self._extractor.name,
+            extractor=found.read_by or self._extractor.name,
             expires_at=stored.expires_at,
         )
 
@@ -163,14 +168,16 @@ class GraphBuffer:
             jobs = [
                 _Job(tenant=one.tenant, kind=source.kind, key=one.key)
                 for one in stored
-                if known.get((one.tenant, one.key)) != self._state(one)
+                if not self._was_read(one, known.get((one.tenant, one.key)))
             ]
             return stored[-1].row, jobs
 
         return await self._database.read(look)
 
-    def _state(self, stored: StoredText) -> _State:
-        return content_hash(stored.text), self._extractor.name, stored.scope, stored.expires_at
+    def _was_read(self, stored: StoredText, known: _State | None) -> bool:
+        names = (self._extractor.name, *self._respected)
+        now = (content_hash(stored.text), stored.scope, stored.expires_at)
+        return known is not None and known[1] in names and (known[0], *known[2:]) == now
 
 
 def _states(link: Link, kind: str, stored: Sequence[StoredText]) -> dict[tuple[str, str], _State]:

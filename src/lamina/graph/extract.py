@@ -85,7 +85,7 @@ def extract(text: str) -> Extraction:
 
 def _read(sentence: str, spots: list[Spot], before: str | None, found: _Collected) -> str | None:
     """Add what one sentence says; who it speaks of."""
-    since, until = _moment(_SINCE.search(sentence)), _moment(_UNTIL.search(sentence))
+    since, until = (match and day_start(match["day"]) for match in (_SINCE.search(sentence), _UNTIL.search(sentence)))
     speaker = None
     joined: set[frozenset[str]] = set()
     for statement in find_statements(sentence, spots, before=before):
@@ -112,11 +112,9 @@ def _read(sentence: str, spots: list[Spot], before: str | None, found: _Collecte
     return speaker or (spots[0].text if spots else None)
 
 
-def _moment(match: "re.Match[str] | None") -> datetime | None:
-    """The start of a year, month or day that was named; None for what no calendar has."""
-    if match is None:
-        return None
-    year, month, day = (*(int(part) for part in match["day"].split("-")), 1, 1)[:3]
+def day_start(named: str) -> datetime | None:
+    """The start of a year, month or day such as `2021-05`; None for what no calendar has."""
+    year, month, day = (*(int(part) for part in named.split("-")), 1, 1)[:3]
     try:
         return datetime(year, month, day, tzinfo=UTC)
     except ValueError:

@@ -17,7 +17,12 @@ _POSSESSIVE = re.compile(r"['’]s?$")
 @lru_cache(maxsize=8192)
 def fold(name: str) -> str:
     """The form under which an entity is found: case, width, dashes and surrounding signs do not count."""
-    return _bare(_DASHES.sub("-", normalise(tidy(name))).replace("’", "'"))
+    return _bare(fold_text(tidy(name)))
+
+
+def fold_text(text: str) -> str:
+    """A text with the letters, dashes and blanks of folded names, so that they can be found in it."""
+    return _DASHES.sub("-", normalise(text)).replace("’", "'")
 
 
 def tidy(name: str) -> str:

@@ -1,6 +1,7 @@
 """The knobs of the graph."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from lamina.kernel.buffer import BufferSettings
 
@@ -11,6 +12,8 @@ class GraphSettings:
 
     enabled: bool = False
     """Whether saved texts are read into the graph and the graph is asked; off, it costs nothing."""
+    extraction: Literal["rules", "model"] = "rules"
+    """Who reads names and relations: `rules`, without a model, or the `model` of the section llm, a call a text."""
     queue_size: int = 1024
     """Saved texts that may wait to be read; more are dropped, counted, and found again by a back-fill."""
     batch_size: int = 64

@@ -66,6 +66,7 @@ _CONDITION = re.compile(
 )
 _DENIED = re.compile(r"^(?:not|never|no|nicht|kein\w*|pas|jamais|niet|geen|nunca)\b", re.IGNORECASE)
 _FIRST_PERSON = frozenset({"i", "me", "myself", "ich", "je", "j", "yo", "eu", "io", "ik", "i'm", "user"})
+_MY = words("my mine mein meine meinen meinem meiner mon ma mes mi mis meu minha mio mia mijn")
 _THIRD_PERSON = frozenset(
     {"he", "she", "it", "er", "sie", "es", "il", "elle", "él", "ella", "ele", "ela", "lui", "lei", "hij", "zij"}
 )
@@ -95,6 +96,12 @@ class Statement:
     subject: str
     predicate: Predicate
     object: str
+
+
+def speaks_of_self(sentence: str) -> bool:
+    """Whether somebody says `I` or `my` in it: who that is, is the user."""
+    said = {word[0].lower() for word in _WORD.finditer(sentence)}
+    return not said.isdisjoint(_FIRST_PERSON | _MY) or any(sign in sentence for sign in EAST_ASIAN_SELF)
 
 
 def find_statements(sentence: str, spots: Sequence[Spot], *, before: str | None = None) -> list[Statement]:

@@ -209,3 +209,5 @@ class Extraction:
 
     names: tuple[str, ...] = ()
     triples: tuple[FoundTriple, ...] = field(default=())
+    read_by: str | None = None
+    """The extractor that stood in for the one that was asked; the text is read again later."""
