@@ -33,6 +33,7 @@ from lamina.learning.settings import LearningSettings
 from lamina.llm.settings import LlmSettings
 from lamina.memory.settings import MemorySettings
 from lamina.observability.settings import LoggingSettings
+from lamina.observation.settings import ObservationSettings
 from lamina.session.settings import SessionSettings
 from lamina.skill.settings import SkillSettings
 
@@ -59,6 +60,7 @@ class Settings(BaseModel):
     session: SessionSettings = SessionSettings()
     context: ContextSettings = ContextSettings()
     retry: RetryPolicy = RetryPolicy()
+    observational_memory: ObservationSettings = ObservationSettings()
     logging: LoggingSettings = LoggingSettings()
 
 

@@ -28,9 +28,11 @@ from lamina.knowledge.service import KnowledgeService
 from lamina.learning.service import LearningService
 from lamina.memory.service import MemoryService
 from lamina.observability.metrics import Metrics
+from lamina.observation.settings import ObservationSettings
 
 if TYPE_CHECKING:
     from lamina.graph.service import GraphService
+    from lamina.session.service import SessionService
     from lamina.skill.service import SkillService
 
 
@@ -44,6 +46,10 @@ class Rooms:
     learning: LearningService
     skills: "Callable[[], SkillService]"
     """Called when skills are first searched for, because opening them takes a while."""
+    sessions: "Callable[[], SessionService]"
+    """Called where messages are asked for."""
+    observed: ObservationSettings
+    """What a prompt shows of a conversation, where conversations are observed."""
     graph: "GraphService | None" = None
 
     def sources(self, settings: ContextSettings) -> dict[Place, LayerSource]:
@@ -56,7 +62,30 @@ class Rooms:
             sources[ContextLayer.SKILL_PATTERNS] = SkillSource(skills=self.skills)
         if self.graph is not None:
             sources[Semantic.GRAPH] = GraphSource(service=self.graph, memory=self.memory)
+        if self.observed.enabled and self.observed.recalled_messages:
+            from lamina.context.messages import MessageSource
+
+            sources[Semantic.MESSAGE] = MessageSource(service=self.sessions(), settings=settings)
         return sources
+
+    def notes(self, database: Database) -> LayerSource | None:
+        """Where Conversation Memory comes from; nothing is loaded and nothing asked where it is switched off."""
+        if not self.observed.enabled:
+            return None
+        from lamina.context.notes import NoteSource
+
+        return NoteSource(database=database)
+
+    @property
+    def limits(self) -> dict[Place, int]:
+        """The limits of what a conversation gives; they are not those of the other layers."""
+        if not self.observed.enabled:
+            return {}
+        return {
+            ContextLayer.REFLECTIONS: self.observed.reflections_shown,
+            ContextLayer.OBSERVATIONS: self.observed.observations_shown,
+            Semantic.MESSAGE: self.observed.recalled_messages,
+        }
 
 
 def open_context(
@@ -79,6 +108,8 @@ def open_context(
             tenant=tenant,
             metrics=metrics,
             runtime=runtime,
+            notes=rooms.notes(database),
+            limits=rooms.limits,
             together=database.together,
         ),
         settings=settings,
@@ -90,6 +121,9 @@ def open_context(
         embedder=embedder,
         ranking=ranking,
         judge=_classifier() if settings.classifier else None,
+        sessions=rooms.sessions,
+        memory_token_budget=rooms.observed.memory_token_budget,
+        message_token_budget=rooms.observed.max_message_token_budget,
     )
 
 

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Unpack
+from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from lamina.context.assemble import Assembled, Cut, assemble, memory_room
 from lamina.context.budget import UNLIMITED
@@ -27,7 +27,7 @@ from lamina.context.types import (
     TextJudge,
 )
 from lamina.embedding.types import Embedder
-from lamina.errors import InvalidInputError, LaminaError
+from lamina.errors import ConfigurationError, InvalidInputError, LaminaError, SessionNotFoundError
 from lamina.index.ranking import RankingModel
 from lamina.kernel.checks import is_whole
 from lamina.kernel.clock import Clock
@@ -36,6 +36,11 @@ from lamina.kernel.session_key import current_session_key
 from lamina.kernel.tokens import TokenCounter, estimate_tokens
 from lamina.memory.types import IdentifierArguments, Identifiers
 from lamina.observability.metrics import Metrics
+
+if TYPE_CHECKING:
+    from lamina.context.turn import Turn
+    from lamina.session.service import SessionService
+    from lamina.session.types import Message
 
 _log = logging.getLogger("lamina.context")
 
@@ -69,8 +74,12 @@ class ContextService:
     """Told what a prompt carries, by tenant; must return at once."""
     on_turn: Callable[[str, Receipt], None] | None = None
     """Told of every prompt that carries Conversation Memory, by tenant; must return at once."""
+    sessions: "Callable[[], SessionService] | None" = None
+    """Where `turn` takes the messages of a session from."""
     memory_token_budget: int = 4000
     """Tokens of Conversation Memory; 0 is unlimited."""
+    message_token_budget: int = 8000
+    """Tokens of the messages that `turn` puts after the prompt; 0 is unlimited."""
     turns: PreviousTurns = field(default_factory=PreviousTurns)
 
     @property
@@ -167,6 +176,48 @@ class ContextService:
         if self.on_turn is not None and receipt.memory_tokens:
             self.on_turn(self.tenant, receipt)
         return Prompt(text=made.text, receipt=receipt, items=carried)
+
+    async def turn(
+        self,
+        base: str,
+        *,
+        query: str | None = None,
+        session_key: str | None = None,
+        message_budget_tokens: int | None = None,
+        memory_budget_tokens: int | None = None,
+        budget_tokens: int | None = None,
+        **identifiers: Unpack[IdentifierArguments],
+    ) -> "Turn":
+        """All that a model is sent for the session's next answer: `assemble`, then the newest messages of the session.
+
+        Messages take at most `observational_memory.max_message_token_budget` tokens (0: unlimited). Without a query it
+        is the user's latest message. Raises InvalidInputError, and MissingIdentifierError without a session.
+        """
+        from lamina.context.turn import Turn
+
+        budget = _checked("message_budget_tokens", message_budget_tokens, self.message_token_budget)
+        messages = await self._recent(session_key, budget)
+        asked = next((one.content for one in reversed(messages) if one.role == "user" and one.content.strip()), "")
+        prompt = await self.assemble(
+            base,
+            query=asked if query is None else query,
+            session_key=session_key,
+            budget_tokens=budget_tokens,
+            memory_budget_tokens=memory_budget_tokens,
+            **identifiers,
+        )
+        return Turn(prompt=prompt, messages=messages)
+
+    async def _recent(self, session_key: str | None, budget: int) -> "tuple[Message, ...]":
+        if self.sessions is None:
+            raise ConfigurationError("This context has no sessions to take messages from.")
+        sessions = self.sessions()
+        if sessions.tenant != self.tenant:
+            sessions = sessions.for_tenant(self.tenant)
+        try:
+            return await sessions.recent(session_key, budget_tokens=budget)
+        except SessionNotFoundError:  # nothing was said in it yet
+            return ()
 
     async def list_receipts(self, *, session_key: str | None = None, limit: int = 20) -> tuple[Receipt, ...]:
         """The newest stored receipts, of one session where it is named. Raises InvalidInputError."""

@@ -111,6 +111,13 @@ class Metrics:
             "observation.tokens.spent", "{token}", "Tokens that observer and reflector read and wrote"
         )
         self._calls = self._counter("observation.calls", "{call}", "Calls of observer and reflector")
+        self._memory_turns = self._counter(
+            "context.memory.turns", "{turn}", "Prompts that carried notes of their conversation"
+        )
+        self._memory_sent = self._counter("context.memory.tokens", "{token}", "Tokens of notes in prompts")
+        self._memory_unchanged = self._counter(
+            "context.memory.unchanged", "{token}", "Those at the beginning that the turn before had as well"
+        )
         self._waiting = self._meter.create_gauge(
             "observation.sessions.pending", "{session}", "Sessions that wait to be observed"
         )
@@ -202,6 +209,12 @@ class Metrics:
     def observation_pending(self, sessions: int) -> None:
         """Show how many sessions wait to be observed."""
         self._waiting.set(sessions)
+
+    def memory_sent(self, tokens: int, unchanged: int) -> None:
+        """Count a prompt's tokens of notes, and those of them that are unchanged since the turn before."""
+        self._memory_turns.add(1)
+        self._memory_sent.add(tokens)
+        self._memory_unchanged.add(unchanged)
 
     def monotonic(self) -> float:
         """The clock that durations are taken from."""
