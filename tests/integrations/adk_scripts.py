@@ -5,7 +5,7 @@ from contextlib import aclosing
 from typing import Any
 
 from google.adk.agents import LlmAgent, RunConfig
-from google.adk.agents.run_config import StreamingMode
+from google.adk.agents._streaming_mode import StreamingMode
 from google.adk.apps import App as AdkApp
 from google.adk.events.event import Event
 from google.adk.models import LlmCapabilities
@@ -23,6 +23,7 @@ Step = str | types.Content | Exception | Callable[[LlmRequest], Any]
 """What the model does at one call: says a text, gives a content, raises, or what a function of the request returns."""
 
 SYSTEM = "You are a helpful agent."
+_USAGE = types.GenerateContentResponseUsageMetadata(prompt_token_count=1, candidates_token_count=1, total_token_count=2)
 
 
 class ScriptedModel(BaseLlm):
@@ -58,7 +59,8 @@ class ScriptedModel(BaseLlm):
         if stream and isinstance(answer, str):
             for word in answer.split(" "):
                 yield LlmResponse(content=spoken(word), partial=True)
-        yield LlmResponse(content=spoken(answer) if isinstance(answer, str) else answer)
+        content = spoken(answer) if isinstance(answer, str) else answer
+        yield LlmResponse(content=content, usage_metadata=_USAGE)
 
 
 def spoken(text: str, role: str = "model") -> types.Content:
@@ -66,7 +68,7 @@ def spoken(text: str, role: str = "model") -> types.Content:
     return types.Content(role=role, parts=[types.Part(text=text)])
 
 
-def call(name: str, **arguments: Any) -> types.Content:
+def call(name: str, /, **arguments: Any) -> types.Content:
     """A content that asks for a tool."""
     return types.Content(role="model", parts=[types.Part.from_function_call(name=name, args=arguments)])
 

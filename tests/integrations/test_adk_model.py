@@ -13,7 +13,7 @@ from google.genai import types
 
 from lamina.app import App, open
 from lamina.context.service import ContextService
-from lamina.context.types import ContextLayer, LayerSource, Place
+from lamina.context.types import ContextItem, ContextLayer, LayerRequest, LayerSource, Place
 from lamina.errors import ConfigurationError
 from lamina.integrations.adk import ERROR_KEY, RECEIPT_KEY, ContextAwareModel
 from lamina.memory.types import Identifiers
@@ -169,7 +169,7 @@ async def test_the_request_that_was_handed_in_is_not_changed(app: App) -> None:
         inner = ScriptedModel()
         config = types.GenerateContentConfig(system_instruction=SYSTEM)
         request = LlmRequest(contents=[spoken("how do I deploy?", "user")], config=config)
-        model = ContextAwareModel(inner, app, placement=placement)  # type: ignore[arg-type]
+        model = ContextAwareModel(inner, app, placement=placement)
         for _ in range(2):
             async for _answer in model.generate_content_async(request):
                 pass
@@ -305,7 +305,7 @@ async def test_a_model_is_found_by_its_name(app: App) -> None:
 class Hanging:
     """A layer that never answers."""
 
-    async def retrieve(self, request: object) -> list[object]:
+    async def retrieve(self, request: LayerRequest) -> list[ContextItem]:
         await asyncio.Event().wait()
         raise AssertionError
 
@@ -396,7 +396,7 @@ async def test_a_turn_that_is_cancelled_while_it_retrieves_ends_at_once(app: App
     waiting = asyncio.Event()
 
     class Waiting(Hanging):
-        async def retrieve(self, request: object) -> list[object]:
+        async def retrieve(self, request: LayerRequest) -> list[ContextItem]:
             waiting.set()
             return await super().retrieve(request)
 

@@ -15,5 +15,15 @@ except ImportError as missing:
 
 from lamina.integrations.adk_memory import LaminaMemoryService, register_memory_service
 from lamina.integrations.adk_model import ERROR_KEY, RECEIPT_KEY, ContextAwareModel
+from lamina.integrations.adk_plugin import LaminaPlugin
+from lamina.integrations.adk_turn import session_key_of
 
-__all__ = ["ERROR_KEY", "RECEIPT_KEY", "ContextAwareModel", "LaminaMemoryService", "register_memory_service"]
+__all__ = [
+    "ERROR_KEY",
+    "RECEIPT_KEY",
+    "ContextAwareModel",
+    "LaminaMemoryService",
+    "LaminaPlugin",
+    "register_memory_service",
+    "session_key_of",
+]

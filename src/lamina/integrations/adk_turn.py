@@ -4,9 +4,11 @@ ADK tells a model nothing about the session it answers in; the plugin does, here
 time never see each other's.
 """
 
+import hashlib
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import Final
 
 from google.adk.sessions.session import Session
 
@@ -21,8 +23,11 @@ class Turn:
     session_key: str
     identifiers: Identifiers
     query: str = ""
+    in_tool: bool = False
+    """Whether a tool runs; an agent that starts inside of it works for this turn."""
 
 
+_LONGEST_KEY: Final = 256
 _turn: ContextVar[Turn | None] = ContextVar("lamina_adk_turn", default=None)
 
 
@@ -46,8 +51,16 @@ def enter_turn(turn: Turn) -> Callable[[], None]:
 
 def session_key_of(session: Session) -> str:
     """The key of an ADK session, `app:user:session`; different sessions have different keys, whatever their names."""
-    return ":".join(map(_escaped, (session.app_name, session.user_id, session.id)))
+    key = ":".join(map(_escaped, (session.app_name, session.user_id, session.id)))
+    if len(key) <= _LONGEST_KEY:
+        return key
+    digest = hashlib.sha256(key.encode()).hexdigest()
+    return f"{key[: _LONGEST_KEY - len(digest) - 1]}:{digest}"
 
 
 def _escaped(part: str) -> str:
-    return part.replace("%", "%25").replace(":", "%3A")
+    return "".join(one if one not in ":%" and one.isprintable() else _percent(one) for one in part)
+
+
+def _percent(one: str) -> str:
+    return "".join(f"%{byte:02X}" for byte in one.encode(errors="surrogatepass"))

@@ -56,9 +56,16 @@ class LearningService(CheckedLearning):
         if not self.settings.enabled or (known is not None and known.belongs_to(self.watcher, self.tenant)):
             return tool
         chosen = name_of(getattr(tool, "__func__", tool)) if name is None else check_name("name", name)
-        watch = Watch(self.watcher, tool=chosen, tenant=self.tenant, session=self.session)
+        watch = self.watch(chosen)
+        assert watch is not None
         watched: T = wrap(tool, watch)
         return watched
+
+    def watch(self, tool: str) -> Watch | None:
+        """Notes the calls of a tool that a framework runs and cannot be wrapped; None while knowledge is off."""
+        if not self.settings.enabled:
+            return None
+        return Watch(self.watcher, tool=tool, tenant=self.tenant, session=self.session)
 
     async def save(
         self,

@@ -13,6 +13,8 @@ class LearningSettings:
 
     confidence_threshold: float = 0.7
     """The confidence from which a fix is offered."""
+    self_correction: bool = False
+    """Hand the model a trusted fix, once, when a tool fails in an agent framework, so that it tries again."""
     audit_calls: bool = True
     """Leave a row in the audit log for every call of a wrapped tool; off: only what was learned leaves one."""
     trial_window_s: float = 600.0
