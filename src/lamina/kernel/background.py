@@ -156,7 +156,7 @@ class BatchWorker(_Worker, Generic[T]):
         self._draining = 0
         self._arrived = anyio.Event()
         self._progress = anyio.Event()
-        self._drops = _DropLog(name, clock)
+        self._drops = DropLog(name, clock)
         self.dropped_count = 0
         """Items refused because the queue was full or the worker was stopping."""
         self.failed_count = 0
@@ -256,7 +256,7 @@ class BatchWorker(_Worker, Generic[T]):
             self.handled_count += len(batch)
 
 
-class _DropLog:
+class DropLog:
     """Warns of drops by name, a few a minute; the ones in between are counted in the next warning."""
 
     def __init__(self, name: str, clock: Clock) -> None:

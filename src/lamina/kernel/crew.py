@@ -22,25 +22,26 @@ class Crew:
         """`stop_s` is how long each may take to finish what it has accepted; create it on the event loop."""
         self._stop_s = stop_s
         self._loop = asyncio.get_running_loop()
-        self._members: list[tuple[Worker, asyncio.Future[None]]] = []
+        self._members: list[tuple[Worker, float, asyncio.Future[None]]] = []
 
-    def start(self, worker: Worker, *, name: str) -> None:
-        """Let a worker begin, from any thread."""
+    def start(self, worker: Worker, *, name: str, stop_s: float | None = None) -> None:
+        """Let a worker begin, from any thread; `stop_s` is how long this one may take at the end."""
+        patience = self._stop_s if stop_s is None else stop_s
         try:
             here = asyncio.get_running_loop() is self._loop
         except RuntimeError:  # a thread without a loop
             here = False
         if here:
-            self._members.append((worker, self._loop.create_task(_host(worker), name=f"lamina {name}")))
+            self._members.append((worker, patience, self._loop.create_task(_host(worker), name=f"lamina {name}")))
             return
         begun = asyncio.run_coroutine_threadsafe(_host(worker), self._loop)
-        self._members.append((worker, asyncio.wrap_future(begun, loop=self._loop)))
+        self._members.append((worker, patience, asyncio.wrap_future(begun, loop=self._loop)))
 
     async def stop(self) -> None:
         """Stop every worker, the last one first, since it may hand work to those before it; idempotent."""
         while self._members:
-            worker, task = self._members.pop()
-            await worker.stop(self._stop_s)
+            worker, patience, task = self._members.pop()
+            await worker.stop(patience)
             await task
 
 

@@ -14,7 +14,7 @@ import anyio
 from lamina.database.link import Link
 from lamina.errors import LaminaError
 from lamina.kernel.ids import new_id
-from lamina.observation.batch import Batch, next_batch
+from lamina.observation.batch import Batch, may_be_due, next_batch
 from lamina.observation.desk import Desk
 from lamina.observation.observing import is_resting, may_observe, observe
 from lamina.observation.reflecting import Kind, condense, notes_to_consolidate, notes_to_reflect
@@ -60,6 +60,8 @@ class Turn:
     """There is no such session."""
     lost: bool = False
     """What was made was thrown away: the session was deleted, or somebody else took over."""
+    blocked: bool = False
+    """There are enough messages, but none may be taken: a tool call is pending, or the user spoke last."""
     more: bool = False
     """There is more to do at once."""
     total_tokens: int = 0
@@ -79,6 +81,7 @@ class _Look:
     total_tokens: int
     batch: Batch | None
     due: bool
+    blocked: bool
 
 
 class Pipeline:
@@ -105,7 +108,7 @@ class Pipeline:
         )
         if look is None:
             return Turn(absent=True)
-        turn = Turn(total_tokens=look.total_tokens, observed_tokens=look.state.observed_tokens)
+        turn = Turn(total_tokens=look.total_tokens, observed_tokens=look.state.observed_tokens, blocked=look.blocked)
         if not look.due or stopping():
             return turn
         owner = new_id()
@@ -125,14 +128,15 @@ class Pipeline:
         if found is None:
             return None
         desk, state = self.desk, read_state(link, found) or State()
-        batch = (
-            next_batch(link, found, state, desk.settings, force=force) if may_observe(desk, state, patient) else None
-        )
+        allowed = may_observe(desk, state, patient)
+        batch = next_batch(link, found, state, desk.settings, force=force) if allowed else None
+        blocked = allowed and batch is None and may_be_due(found.session.total_tokens, state, desk.settings)
         reflecting = state.unsettled and not (patient and is_resting(state.reflect_at, desk.clock.now()))
         return _Look(
             state=state,
             total_tokens=found.session.total_tokens,
             batch=batch,
+            blocked=blocked,
             due=batch is not None or reflecting or wants_rewriting(desk, state, patient=patient),
         )
 

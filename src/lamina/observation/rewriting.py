@@ -46,9 +46,12 @@ class Rewriting:
 
 
 def wants_rewriting(desk: Desk, state: State, *, patient: bool = True) -> bool:
-    """Whether there are provisional notes and a model to write them anew now."""
-    resting = patient and is_resting(state.rewrite_at, desk.clock.now(), LONGEST_DELAY_S)
-    return desk.writers.model is not None and state.provisional > 0 and not resting
+    """Whether there are provisional notes and a model to write them anew now, which did not fail just before."""
+    if desk.writers.model is None or not state.provisional:
+        return False
+    now = desk.clock.now()
+    resting = is_resting(state.rewrite_at, now, LONGEST_DELAY_S) or is_resting(state.next_attempt_at, now)
+    return not (patient and resting)
 
 
 async def rewrite(desk: Desk, lease: Lease) -> Rewriting | None:
@@ -105,6 +108,9 @@ async def _commit(desk: Desk, lease: Lease, old: StoredNote, batch: Batch, obser
             unsettled=1,
             rewrite_failures=0,
             rewrite_at=None,
+            failures=0,
+            last_error=None,
+            next_attempt_at=None,
             **spent_by("observer", observed.spent),
             **one_more("observations", int(note is not None)),
             **one_more("dropped_entries", len(observed.dropped)),

@@ -142,6 +142,11 @@ def read_state(link: Link, of: StoredSession) -> State | None:
     return None if row is None else _state(row)
 
 
+def ensure_state(link: Link, of: StoredSession) -> None:
+    """Begin the state of a session that was found with `hold`, where it has none."""
+    link.run(_CREATE[link.name], {"tenant": of.tenant, "session_row": of.row})
+
+
 def take_lease(link: Link, tenant: str, key: str, *, owner: str, now: datetime, lease_s: float) -> Lease | None:
     """Take the lease of a session, None when somebody has it. Raises LostError for a session that is not there.
 
@@ -150,7 +155,7 @@ def take_lease(link: Link, tenant: str, key: str, *, owner: str, now: datetime, 
     held = find_session(link, tenant, key, hold=True)
     if held is None:
         raise LostError(f"there is no session {key}")
-    link.run(_CREATE[link.name], {"tenant": tenant, "session_row": held.row})
+    ensure_state(link, held)
     params = {"of_tenant": tenant, "of_session": held.row, "owner": owner}
     if not link.run(_TAKE, {**params, **moments(now, lease_s)}).rowcount:
         return None
