@@ -8,13 +8,10 @@ Whose text is judged depends on trust. Texts of tools and imports are judged by 
 concluded by the strong ones only, and what the user or the application says not at all.
 """
 
-import base64
-import binascii
 import re
-import unicodedata
 from functools import lru_cache
 
-from lamina.context.rendering import safe_text
+from lamina.context.suspicion_disguises import undisguised
 from lamina.context.suspicion_patterns import patterns, stems
 from lamina.context.types import Origin
 from lamina.index.terms import fold
@@ -28,11 +25,7 @@ _MOST_CHARACTERS = 50_000
 _FEWEST_HIDDEN = 8
 _TAGS = re.compile("[\U000e0000-\U000e007f]+")
 _TURNS = re.compile("[\u202a-\u202e\u2066-\u2069]")
-_SPELT_OUT = re.compile(r"(?<!\w)\w(?:[ .*_-]\w){4,}(?!\w)")
-_ENCODED = re.compile(r"[A-Za-z0-9+/]{32,4096}={0,2}")
 _TEMPLATE = re.compile(r"<[|｜]\w+[|｜]>|\[/?inst\]|<</?sys>>|<(?:start|end)_of_turn>|</?system>", re.IGNORECASE)
-_EMPHASIS = re.compile(r"[*`~]+|(?<!\w)_+|_+(?!\w)")
-_LOOKALIKES = str.maketrans("аеорсхуіјѕԁһոԛԝαεικνορτυχϲϳ", "aeopcxyijsdhnqwaeikvoptuxcj")
 
 
 def findings(text: str, origin: Origin) -> tuple[str, ...]:
@@ -53,7 +46,7 @@ def suspicions(text: str) -> tuple[str, ...]:
         found.add("template")
     if not head.isascii():
         found |= _unseen(head)
-    for disguise in _undisguised(head):
+    for disguise in undisguised(head):
         found |= set(_worded(fold(disguise)))
     return tuple(sorted(found))
 
@@ -75,28 +68,3 @@ def _unseen(text: str) -> set[str]:
         spoken = "".join(chr(ord(character) - 0xE0000) for character in hidden)
         found |= set(_worded(fold(spoken)))
     return found
-
-
-def _undisguised(text: str) -> list[str]:
-    """Other readings of a text: invisible characters and emphasis gone, letters together, look-alikes, codes read."""
-    readings = []
-    plain = text
-    if not text.isascii():
-        plain = safe_text(unicodedata.normalize("NFKC", text))
-        readings.append(plain)
-        if (latin := plain.casefold().translate(_LOOKALIKES)) != plain.casefold():
-            readings.append(latin)
-    if (bare := _EMPHASIS.sub("", plain)) != plain:
-        readings.append(bare)
-    if _SPELT_OUT.search(plain):
-        readings.append(_SPELT_OUT.sub(lambda run: re.sub(r"[ .*_-]", "", run[0]), re.sub(r"  +", "\n", plain)))
-    readings += [spoken for run in _ENCODED.findall(plain) if (spoken := _decoded(run))]
-    return readings
-
-
-def _decoded(run: str) -> str | None:
-    bare = run.rstrip("=")
-    try:
-        return base64.b64decode(bare + "=" * (-len(bare) % 4)).decode("utf-8")
-    except (binascii.Error, UnicodeDecodeError):
-        return None

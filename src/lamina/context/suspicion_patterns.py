@@ -8,15 +8,31 @@ from lamina.index.terms import fold
 
 _GAP = r"[^.!?。！？\n]{0,60}?"
 
+# "Do not ignore the rules" asks for the opposite.
+_NOT_DENIED = r"(?<!not )(?<!n't )(?<!never )(?<!cannot )"
+# What a service tells its user about a connection or an account, as far as no mode is entered.
+_STATUS = (
+    r"(?! (?:dis)?connected\b| (?:logged|signed) (?:in|out|on|off|up)\b| (?:un)?subscribed\b| registered\b| enrolled\b"
+    r"| o(?:n|ff)line\b| up to date\b| all set\b| ready to\b| viewing\b| running (?:version|v?\d)"
+    r"| (?:in|on) the (?:queue|list|waiting|call|line|lobby)\b)"
+)
+
 _OVERRIDE = (
     # English
-    rf"\b(?:ignor\w*|disregard\w*|overrid\w*|bypass\w*|neglect|discard|(?:do not|don't|stop) (?:follow|obey)\w*"
-    rf"|pay no attention to|forget)\b{_GAP}\b(?:previous|prior|above|preceding|earlier|foregoing|all|any|your|system"
+    rf"\b(?:{_NOT_DENIED}(?:ignor\w*|disregard\w*|overrid\w*|bypass\w*|neglect|discard|forget)"
+    rf"|(?:do not|don't|stop) (?:follow|obey)\w*|pay no attention to)\b{_GAP}"
+    rf"\b(?:previous|prior|above|preceding|earlier|foregoing|all|any|your|system"
     rf"|former|initial|original|existing|other|the)\b{_GAP}\b(?:instructions?|rules|prompts?|guidelines|directives?"
     rf"|guidance|commands|orders|polic(?:y|ies)|constraints|restrictions|safeguards|programming)\b",
     r"\b(?:ignore|disregard|forget) (?:everything|anything|all|the text|whatever)(?: that)?"
     r" (?:above|before|you (?:were|have been) told|said|was said|i said)\b",
     r"\b(?:ignore|disregard) (?:all |everything )?(?:of )?the above\b",
+    rf"\b(?:previous|prior|above|preceding|earlier|foregoing|former|initial|original|existing|your)\b{_GAP}"
+    rf"\b(?:instructions?|rules|prompts?|guidelines|directives?|commands|orders|restrictions)\b{_GAP}"
+    rf"\b(?:(?:are|is|were|was|have been|has been|become|became) (?:now |hereby |all |thus |henceforth )*"
+    rf"(?:null|void|cancel|revoked|invalid|overridden|superseded|suspended|lifted|rescinded|withdrawn)"
+    rf"|(?:no longer|do not|don't|does not) (?:apply|count|hold|bind)"
+    rf"|(?:must|should|can|may|shall|are to|is to) (?:now |all )?be (?:ignored|disregarded|forgotten|discarded))",
     r"\b(?:new|updated|real|actual|important) (?:system )?instructions?(?: for (?:the|you|this)\b.{0,30})? ?:",
     # German
     rf"\b(?:ignorier\w*|vergiss|vergessen sie|missachte\w*|ubergeh\w*)\b{_GAP}"
@@ -44,7 +60,7 @@ _OVERRIDE = (
     r"(?:निर्देश|आदेश|नियम).{0,30}(?:अनदेखा|भूल|नजरअंदाज)",
 )
 _ROLE = (
-    r"(?<!where )(?<!who )(?<!what )(?<!how )\byou are (?:now|no longer)\b",
+    r"(?<!where )(?<!who )(?<!what )(?<!how )\byou are (?:now|no longer)\b" + _STATUS,
     r"\bfrom now on,? (?:you|your|act|respond|answer|always|reply)\b",
     rf"\b(?:pretend|act|behave|roleplay)\b{_GAP}\b(?:as if you|you are|you're|as (?:an? )?(?:unrestricted|evil|dan)\b)",
     r"\b(?:enter|enable|activate|switch to) (?:\w+ )?(?:developer|debug|god|dan|jailbreak|admin(?:istrator)?) mode\b",
@@ -99,14 +115,14 @@ def patterns() -> dict[str, re.Pattern[str]]:
 
 
 _STEMS = """
-ignor, disregard, overrid, bypass, neglect, discard, follow, obey, attention, forget, instruction, instruk, missacht,
-vergiss, vergessen, ubergeh, oubli, compte, olvid, descart, desconsider, esquec, dimentica, trascura, negeer, vergeet,
-zignor, zapomnij, talimat, komut, kural, you are, from now, pretend, roleplay, behave, act as, mode, system, assistant,
-developer, du bist, tu es, ahora eres, agora voce, ora sei, prompt, user, human, operator, owner, anyone, nutzer,
-anwender, utilisateur, usuario, your answer, your respon, your repl, your mess, your output, your summ, your next,
-your final, your own, your rules, your guide, answer, respond, reply, summari, language model, llm, chatbot, the ai,
-this ai, any ai, dear ai, hey ai, to ai, for ai, api key, password, credential, secret, token, chat history,
-conversation, deine, antwort, reponse, respuesta, resposta, risposta,
+ignor, disregard, overrid, bypass, neglect, discard, follow, obey, attention, forget, void, revoked, no longer,
+instruction, instruk, missacht, vergiss, vergessen, ubergeh, oubli, compte, olvid, descart, desconsider, esquec,
+dimentica, trascura, negeer, vergeet, zignor, zapomnij, talimat, komut, kural, you are, from now, pretend, roleplay,
+behave, act as, mode, system, assistant, developer, du bist, tu es, ahora eres, agora voce, ora sei, prompt, user,
+human, operator, owner, anyone, nutzer, anwender, utilisateur, usuario, your answer, your respon, your repl, your
+mess, your output, your summ, your next, your final, your own, your rules, your guide, answer, respond, reply,
+summari, language model, llm, chatbot, the ai, this ai, any ai, dear ai, hey ai, to ai, for ai, api key, password,
+credential, secret, token, chat history, conversation, deine, antwort, reponse, respuesta, resposta, risposta,
 игнор, забуд, внимания, следуи, ігнор, теперь, раскрои, системн, говори, сообщаи, упоминаи, ответе,
 忽略, 无视, 無視, 忘记, 忘記, 不要, 忽視, 指示, 命令, ルール, 你现在, 你現在, 从现在,
 今から, 系统提示, 系统指令, 提示词, システム, プロンプト, ユーザー, 在你的, 回答, 返答,

@@ -1,0 +1,82 @@
+"""Other readings of a text that `suspicion` judges as well: what somebody wrote so that only a model would read it."""
+
+import base64
+import binascii
+import codecs
+import re
+import unicodedata
+from collections.abc import Iterator
+
+from lamina.context.rendering import safe_text
+
+_SPELT_OUT = re.compile(r"(?<!\w)\w(?:[ .*_-]\w){4,}(?!\w)")
+_ENCODED = re.compile(r"(?<![\w+/=-])[A-Za-z0-9+/_-]{20,}(?:\r?\n[A-Za-z0-9+/_-]+){0,64}={0,2}(?![\w+/])")
+_EMPHASIS = re.compile(r"[*`~]+|(?<!\w)_+|_+(?!\w)")
+_LOOKALIKES = str.maketrans("аеорсхуіјѕԁһոԛԝαεικνορτυχϲϳ", "aeopcxyijsdhnqwaeikvoptuxcj")
+_TELLING = """
+    ignore disregard forget override bypass obey previous prior instruction instructions rules prompt prompts system
+    reveal guidelines pretend jailbreak developer
+""".split()  # noqa: SIM905
+"""Words of which an attack has at least one; a reading without any is not worth judging."""
+_LEET = str.maketrans("013457@$!", "oieastasi")
+_LEET_WORD = re.compile(r"(?<!\w)(?=\S{0,40}[a-z])(?=\S{0,40}[013457@$!])[a-z013457@$!]{4,40}(?!\w)", re.IGNORECASE)
+# The digit that stands for i is also written for l.
+_LEET_ELLS = ((re.compile(r"\baii\b"), "all"), (re.compile(r"\bruies\b"), "rules"), (re.compile("ideiine"), "ideline"))
+_TURNED = re.compile("|".join(re.escape(codecs.encode(word, "rot13")) for word in _TELLING if len(word) > 4))
+_BACKWARDS = re.compile(r"\b(?:" + "|".join(word[::-1] for word in _TELLING if len(word) > 4) + r")\b")
+
+
+def undisguised(text: str) -> Iterator[str]:
+    """The other readings: invisible characters and emphasis gone, letters together, look-alikes, codes read."""
+    plain = text
+    if not text.isascii():
+        plain = safe_text(unicodedata.normalize("NFKC", text))
+        yield plain
+        if (latin := plain.casefold().translate(_LOOKALIKES)) != plain.casefold():
+            yield latin
+    if (bare := _EMPHASIS.sub("", plain)) != plain:
+        yield bare
+    if _SPELT_OUT.search(plain):
+        yield _SPELT_OUT.sub(lambda run: re.sub(r"[ .*_-]", "", run[0]), re.sub(r"  +", "\n", plain))
+    small = plain.lower()
+    if next(_leet_words(small), None) is not None:
+        yield _without_leet(small)
+    if _TURNED.search(small):
+        yield codecs.decode(small, "rot13")
+    if _BACKWARDS.search(small):
+        yield small[::-1]
+    yield from _decoded(plain)
+
+
+def _leet_words(small: str) -> Iterator[str]:
+    """The words that are telling once their digits are read as letters."""
+    for match in _LEET_WORD.finditer(small):
+        if _without_leet(match[0]) in _TELLING:
+            yield match[0]
+
+
+def _without_leet(text: str) -> str:
+    read = text.translate(_LEET)
+    for mistaken, meant in _LEET_ELLS:
+        read = mistaken.sub(meant, read)
+    return read
+
+
+def _decoded(text: str, layers: int = 2) -> Iterator[str]:
+    """What stands in base64, also in base64 of base64."""
+    for run in _ENCODED.findall(text):
+        # As one message over several lines, and line by line: what follows may be ordinary words.
+        for part in dict.fromkeys(("".join(run.split()), *run.split())):
+            spoken = _base64(part)
+            if spoken is not None:
+                yield spoken
+                if layers > 1:
+                    yield from _decoded(spoken, layers - 1)
+
+
+def _base64(run: str) -> str | None:
+    bare = run.rstrip("=").replace("-", "+").replace("_", "/")
+    try:
+        return base64.b64decode(bare + "=" * (-len(bare) % 4)).decode("utf-8")
+    except (binascii.Error, UnicodeDecodeError):
+        return None
