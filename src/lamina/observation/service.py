@@ -168,6 +168,7 @@ class ObservationService:
     async def reflections(self, session_key: str | None = None, *, limit: int = 0) -> tuple[Note, ...]:
         """The newest reflections of a session, oldest first; 0 is all. A session that is not there has none."""
         with self._verb("observation_list"):
+            most = check_sequence("limit", limit)
             return await self._read(session_key, lambda link, of: tuple(list_recent_reflections(link, of, limit=most)))
 
     async def notes(self, session_key: str | None = None) -> tuple[Note, ...]:
