@@ -15,13 +15,23 @@ _MONTH_NAMES = (
     r"january|february|march|april|may|june|july|august|september|october|november|december"
     r"|jan|feb|mar|apr|jun|jul|aug|sept|sep|oct|nov|dec"
 )
-_ISO = re.compile(r"\b((?:19|20)\d\d)-(0[1-9]|1[0-2])(?:-(0[1-9]|[12]\d|3[01]))?\b")
-_NAMED = re.compile(
-    r"(?:\b(?P<cue>in|on|of|by|since|until|during|early|late|mid|last|this|next)\s+)?"
-    r"(?:\b(?P<before>\d{1,2})(?:st|nd|rd|th)?\s+(?:of\s+)?)?"
-    rf"\b(?P<month>{_MONTH_NAMES})\b\.?"
-    r"(?:\s+(?P<after>\d{1,2})(?:st|nd|rd|th)?\b)?(?:,?\s+(?:of\s+)?(?P<year>(?:19|20)\d\d)\b)?"
-)
+ISO_DATE = re.compile(r"\b((?:19|20)\d\d)-(0[1-9]|1[0-2])(?:-(0[1-9]|[12]\d|3[01]))?\b")
+"""Year, month and, where given, day."""
+
+
+def named_date(months: str, *, cues: str = "", links: str = "of", ordinals: str = "st|nd|rd|th") -> re.Pattern[str]:
+    """A pattern for dates with one of the month names: `cue`, `before` or `after` (the day), `month`, `year`."""
+    of = rf"(?:(?:{links})\s+)?"
+    return re.compile(
+        rf"(?:\b(?P<cue>in|on|of|by|since|until|during|early|late|mid|last|this|next{cues})\s+)?"
+        rf"(?:\b(?P<before>\d{{1,2}})(?:{ordinals})?\s+{of})?"
+        rf"\b(?P<month>{months})\b\.?"
+        rf"(?:\s+(?P<after>\d{{1,2}})(?:{ordinals})?\b)?(?:,?\s+{of}(?P<year>(?:19|20)\d\d)\b)?",
+        re.IGNORECASE,
+    )
+
+
+_NAMED = named_date(_MONTH_NAMES)
 _YEAR = re.compile(r"\b((?:19|20)\d\d)\b")
 _AGO = re.compile(r"\b(\d{1,3}|a|one|two|three|four|five|six)\s+(day|week|month|year)s?\s+ago\b")
 _NUMBERS = {"a": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
@@ -64,7 +74,7 @@ def find_dates(text: str) -> tuple[DateSpan, ...]:
     lowered = text.lower()
     spans = [
         DateSpan(year=int(year), month=int(month), day=int(day) if day else None)
-        for year, month, day in _ISO.findall(lowered)
+        for year, month, day in ISO_DATE.findall(lowered)
     ]
     spans += [DateSpan(days_ago=_RELATIVE[words]) for words in _RELATIVE_WORDS.findall(lowered)]
     for number, unit in _AGO.findall(lowered):
@@ -81,11 +91,19 @@ def find_dates(text: str) -> tuple[DateSpan, ...]:
     return tuple(dict.fromkeys(spans))
 
 
+def is_month(match: re.Match[str]) -> bool:
+    """Whether a match of `named_date` speaks of time.
+
+    "may" and "march" are also ordinary words: a day, a year or a preposition makes them months.
+    """
+    plain = match["month"].lower() not in ("may", "march", "mar")
+    return plain or bool(match["before"] or match["after"] or match["year"] or match["cue"])
+
+
 def _named(match: re.Match[str]) -> DateSpan | None:
-    day = match["before"] or match["after"]
-    # "may" and "march" are also ordinary words: a day, a year or a preposition makes them months.
-    if match["month"] in ("may", "march", "mar") and not (day or match["year"] or match["cue"]):
+    if not is_month(match):
         return None
+    day = match["before"] or match["after"]
     month = _MONTHS.index(match["month"][:3]) + 1
     year = int(match["year"]) if match["year"] else None
     return DateSpan(year=year, month=month, day=int(day) if day else None)

@@ -1,0 +1,170 @@
+"""Condenses notes without a model: keeps what is worth most and not said twice, and says it in fewer of its words.
+
+What was said again is kept once, with all its sources. Entries that a reflection must not lose stay, shortened where
+needed; an open task that was reported done, and a wish that a later one replaced, no longer count as such. What one
+speaker said on one day is written as one line. Nothing is rephrased.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from lamina.kernel.ids import new_id
+from lamina.kernel.tokens import TokenCounter, estimate_tokens
+from lamina.observation.phrases import NEGATIONS
+from lamina.observation.render import entry_counter
+from lamina.observation.salience import judge, name_terms, weigh_terms
+from lamina.observation.selection import Candidate, choose
+from lamina.observation.squeeze import squeeze
+from lamina.observation.types import Entry, EntryKind, Priority, Reflected, ReflectorRequest, Status
+
+_LINE_TOKENS = 8
+_DATE_TOKENS = 8
+_JOINT = "; "
+_LONGEST_LINE = 80  # words of a line that says several things
+_SAME = 0.8
+_FACTOR: Mapping[Priority, float] = {Priority.HIGH: 1.3, Priority.MEDIUM: 1.0, Priority.LOW: 0.75}
+_OLDEST = 0.85  # what an entry at the beginning counts beside one at the end
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Segment:
+    """One thing that an entry says."""
+
+    entry: Entry
+    text: str
+    value: float
+    terms: Mapping[int, float]
+
+
+class ExtractiveReflector:
+    """A reflector without a model. Deterministic but for the ids."""
+
+    def __init__(self, *, count: TokenCounter = estimate_tokens) -> None:
+        self._count = count
+        self._entries_tokens = entry_counter(count)
+
+    async def reflect(self, request: ReflectorRequest) -> Reflected:
+        """The entries that are worth most within the target, and all that must be kept."""
+        return Reflected(entries=tuple(self.condense(request)), written_by="extractive", provisional=True)
+
+    def condense(self, request: ReflectorRequest) -> list[Entry]:
+        """The entries of the reflection, in the order in which things were said; as many as fit the target."""
+        entries = [entry for note in request.notes for entry in note.entries]
+        settled = _settled(_without_repetition(entries))
+        strong = request.target_tokens < 0.6 * sum(note.tokens for note in request.notes)
+        segments = list(_segments(settled, strong=strong))
+        budget = request.target_tokens
+        while True:
+            made = self._chosen(segments, budget)
+            tokens = self._entries_tokens(made)
+            if tokens <= request.target_tokens or budget <= 0:
+                return made
+            budget -= max(8, tokens - request.target_tokens)
+
+    def _chosen(self, segments: Sequence[_Segment], budget: int) -> list[Entry]:
+        candidates = [
+            Candidate(
+                tokens=self._count(one.text) + (_DATE_TOKENS if one.entry.refers_to else 0),
+                value=one.value,
+                terms=one.terms,
+                line=_line_of(one.entry),
+                fixed=one.entry.pinned,
+            )
+            for one in segments
+        ]
+        kept = [segments[place] for place in choose(candidates, budget=budget, line_tokens=_LINE_TOKENS)]
+        return list(_lines(kept))
+
+
+def _line_of(entry: Entry) -> object:
+    """What may be written as one line: facts and events without a date of their own, by one speaker on one day."""
+    if entry.pinned or entry.refers_to is not None or entry.kind not in (EntryKind.FACT, EntryKind.EVENT):
+        return entry.id
+    return (entry.origin, entry.author, entry.said_at.date())
+
+
+def _lines(kept: Sequence[_Segment]) -> Iterator[Entry]:
+    open_lines: dict[object, list[_Segment]] = {}
+    order: list[list[_Segment]] = []
+    for one in kept:
+        key = _line_of(one.entry)
+        line = open_lines.get(key)
+        if line is None or sum(len(part.text.split()) for part in line) + len(one.text.split()) > _LONGEST_LINE:
+            line = open_lines[key] = []
+            order.append(line)
+        line.append(one)
+    for line in order:
+        first = line[0].entry
+        sources = sorted({sequence for one in line for sequence in one.entry.sources})
+        best = max(line, key=lambda one: _FACTOR[one.entry.priority]).entry
+        yield replace(
+            first,
+            id=new_id(),
+            text=_JOINT.join(one.text for one in line),
+            kind=best.kind if len({one.entry.kind for one in line}) == 1 else EntryKind.FACT,
+            priority=best.priority,
+            sources=tuple(sources),
+        )
+
+
+def _segments(entries: Sequence[Entry], *, strong: bool) -> Iterator[_Segment]:
+    known = name_terms(entry.author for entry in entries)
+    for place, entry in enumerate(entries):
+        age = _OLDEST + (1 - _OLDEST) * (place + 1) / len(entries)
+        parts = [entry.text] if entry.pinned else entry.text.split(_JOINT)
+        for part in parts:
+            text = squeeze(part, strong=strong and not entry.pinned)
+            worth = judge(part, said_at=entry.said_at, question=entry.kind is EntryKind.QUESTION, known=known)
+            yield _Segment(entry=entry, text=text, value=worth.value * _FACTOR[entry.priority] * age, terms=worth.terms)
+
+
+def _without_repetition(entries: Iterable[Entry]) -> list[Entry]:
+    """Entries that say the same in almost the same words become the later one, with all sources."""
+    kept: list[tuple[Entry, Mapping[int, float]]] = []
+    for entry in entries:
+        terms = weigh_terms(entry.text)
+        for place, (other, others) in enumerate(kept):
+            if _same(entry, terms, other, others):
+                sources = tuple(sorted({*entry.sources, *other.sources}))
+                kept.pop(place)
+                entry = replace(entry, sources=sources)
+                break
+        kept.append((entry, terms))
+    return [entry for entry, _ in kept]
+
+
+def _same(one: Entry, terms: Mapping[int, float], other: Entry, others: Mapping[int, float]) -> bool:
+    if (one.author, one.origin, one.kind, one.refers_to) != (other.author, other.origin, other.kind, other.refers_to):
+        return False
+    if one.text == other.text:
+        return True
+    union = len(terms.keys() | others.keys())
+    return union > 2 and len(terms.keys() & others.keys()) >= _SAME * union and _figures(one) == _figures(other)
+
+
+def _figures(entry: Entry) -> list[str]:
+    """Numbers and negations: what makes two like sentences say different things."""
+    return sorted(
+        word
+        for word in entry.text.lower().split()
+        if any(c.isdigit() for c in word) or word in NEGATIONS or "n't" in word
+    )
+
+
+def _settled(entries: list[Entry]) -> list[Entry]:
+    """Open tasks that were reported done later are done."""
+    reports = [
+        (place, weigh_terms(entry.text))
+        for place, entry in enumerate(entries)
+        if entry.kind is EntryKind.OUTCOME and entry.status is Status.DONE
+    ]
+    settled = []
+    for place, entry in enumerate(entries):
+        if entry.kind is EntryKind.TASK and entry.status is Status.OPEN:
+            terms = weigh_terms(entry.text)
+            if terms and any(
+                at > place and len(terms.keys() & done.keys()) >= 0.6 * len(terms) for at, done in reports
+            ):
+                entry = replace(entry, status=Status.DONE)
+        settled.append(entry)
+    return settled

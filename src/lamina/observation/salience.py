@@ -1,0 +1,118 @@
+"""How much a clause is worth in a note, and what kind of thing it says.
+
+The worth is the estimated chance that somebody will ask for it later. Rare words, names, numbers, quotations and dates
+raise it; praise and talk about the other speaker lower it. The weights were fitted to which sentences of long chats
+answer questions about them, and rounded; words of any script count by how rare they are.
+"""
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+
+from lamina.graph.mentions import find_mentions
+from lamina.graph.words import STOP_WORDS
+from lamina.index.common_words import background_frequency
+from lamina.index.terms import fold, term_key, words
+from lamina.observation.phrases import (
+    FIRST_PERSON,
+    NAMED,
+    NUMBER,
+    PAST,
+    PLATITUDE,
+    POINTING,
+    PRAISE,
+    QUOTED,
+    SECOND_PERSON,
+)
+from lamina.observation.types import Period
+from lamina.observation.when import refers_to
+
+_EVERYDAY = 0.35
+_HIRAGANA = re.compile(r"[ぁ-ゖ]+")
+_ASIDE = re.compile(r"\s*[\[(（【]")
+
+
+@lru_cache(maxsize=1 << 16)
+def _term(word: str) -> tuple[int, float]:
+    """The key of a word and how much it tells: 0 for words that only hold a sentence together, 1 for a rare one."""
+    frequency = background_frequency(word)
+    if frequency >= 0.2 or word in STOP_WORDS or len(word) < 2:
+        return term_key(word), 0.0
+    return term_key(word), _EVERYDAY if frequency >= 0.01 or _HIRAGANA.fullmatch(word) else 1.0
+
+
+def weigh_terms(text: str) -> dict[int, float]:
+    """The terms of a text that tell something, and how much."""
+    return {key: weight for key, weight in map(_term, words(text)) if weight}
+
+
+def name_terms(names: Iterable[str | None]) -> frozenset[int]:
+    """The terms of people's names, which say nothing in a conversation between those people."""
+    return frozenset(term_key(word) for name in names if name for word in words(name))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worth:
+    """What a text is worth, between 0 and 1, the terms that make it so, and the days it names."""
+
+    value: float
+    terms: Mapping[int, float]
+    refers_to: Period | None
+
+
+def judge(
+    text: str, *, said_at: datetime, answers: bool = False, question: bool = False, known: Set[int] = frozenset()
+) -> Worth:
+    """Judge a clause. `answers`: somebody had asked; `known`: terms that everybody there knows."""
+    terms = {key: weight for key, weight in weigh_terms(text).items() if key not in known}
+    when = refers_to(text, said_at)
+    features = _features(text, terms, when, answers=answers, question=question, known=known)
+    score = _BIAS + sum(weight * features[name] for name, weight in WEIGHTS.items())
+    return Worth(value=1 / (1 + math.exp(-score)), terms=terms, refers_to=when)
+
+
+_BIAS = -4.7
+WEIGHTS: Mapping[str, float] = {
+    "rare": 1.5,
+    "when": 2.3,
+    "quoted": 1.6,
+    "named": 1.2,
+    "number": 1.0,
+    "names": 0.8,
+    "answers": 0.7,
+    "first_person": 0.4,
+    "past": 0.4,
+    "question": -0.6,
+    "praise": -0.45,
+    "pointing": -0.5,
+    "second_person": -0.6,
+    "platitude": -0.8,
+    "aside": -0.5,
+}
+
+
+def _features(
+    text: str, terms: Mapping[int, float], when: Period | None, *, answers: bool, question: bool, known: Set[int]
+) -> dict[str, float]:
+    rare = sum(weight >= 1.0 for weight in terms.values())
+    names = sum(not name_terms([spot.text]) <= known for spot in find_mentions(text))
+    return {
+        "rare": math.log1p(rare),
+        "when": when is not None,
+        "quoted": QUOTED.search(text) is not None,
+        "number": NUMBER.search(text) is not None,
+        "names": min(names, 3),
+        "first_person": FIRST_PERSON.search(text) is not None,
+        "second_person": SECOND_PERSON.search(text) is not None,
+        "praise": min(sum(word in PRAISE for word in fold(text).replace(",", " ").replace(".", " ").split()), 3),
+        "past": PAST.search(text) is not None,
+        "answers": answers,
+        "named": NAMED.search(text) is not None,
+        "pointing": POINTING.match(text) is not None,
+        "platitude": PLATITUDE.search(text) is not None,
+        "question": question,
+        "aside": _ASIDE.match(text) is not None,
+    }

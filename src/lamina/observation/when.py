@@ -1,0 +1,397 @@
+"""Which days a sentence speaks of, seen from the moment it was said.
+
+"Yesterday", "last Friday", "in two weeks", "am 5. Mai", "上周" become days of the calendar; so do dates that leave out
+the year. The day of a message is the day on its author's clock: the date in the time zone that its time carries.
+Weeks begin on Monday. What is vague stays unresolved: "recently", "a few weeks ago", "the other day", "next time".
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+
+from lamina.index.dates import ISO_DATE, is_month, named_date
+from lamina.observation.calendar_words import (
+    DAY_WORDS,
+    EAST_ASIAN_STEPS,
+    FUTURE_WORDS,
+    MONTHS,
+    NUMBERS,
+    PAST_WORDS,
+    SHORT_WEEKDAYS,
+    STEPS,
+    UNITS,
+    WEEKDAYS,
+    Unit,
+    either,
+)
+from lamina.observation.types import Period
+
+_LATIN_UNITS = either(unit for unit in UNITS if unit.isascii() or unit[0].isascii())
+_ASIAN_UNITS = either(unit for unit in UNITS if not unit[0].isascii())
+_NUMBER = rf"(?P<number>\d{{1,3}}|{either(word for word in NUMBERS if word[0].isascii() or word[0] < 'Ā')})"
+_ASIAN_NUMBER = r"(?P<number>\d{1,3}|[一二三四五六七八九十两兩])"
+_UNIT = rf"(?P<unit>{_LATIN_UNITS})"
+_WEEKDAY = rf"(?P<weekday>{either((*WEEKDAYS, *SHORT_WEEKDAYS))})"
+_BEFORE_NOUN = either(word for word in STEPS if word not in ("dernier", "prochain"))
+_AFTER_NOUN = r"derni[eè]re?s?|pass[ée]e?s?|prochaine?s?|pasad[oa]s?|pr[óo]xim[oa]s?|que\s+viene"
+_CUES = r"|im|am|vom|seit|bis|ab|en|el|le|du|au|depuis|desde|début|fin|letzten|nächsten"
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    return re.compile(text, re.IGNORECASE)
+
+
+_NAMED = named_date(
+    either(MONTHS), cues=_CUES, links=r"of|de|del", ordinals=r"st\b|nd\b|rd\b|th\b|er\b|\.(?=\s+[A-Za-zÀ-ÿ])"
+)
+_NUMERIC = re.compile(
+    r"(?<![\d.:/-])(?:(?P<y>(?:19|20)\d\d)(?P<s>[/.])(?P<m>0?[1-9]|1[0-2])(?P=s)(?P<d>0?[1-9]|[12]\d|3[01])"
+    r"|(?P<a>[0-3]?\d)(?P<t>[/.])(?P<b>[0-3]?\d)(?P=t)(?P<c>(?:19|20)\d\d))(?![\d:/-]|\.\d)"
+)
+_ASIAN_DATE = re.compile(
+    r"(?:(?P<y>(?:19|20)\d\d)\s?[年년]\s?)?(?:(?P<m>1[0-2]|0?[1-9])\s?[月월]\s?)(?:(?P<d>3[01]|[12]\d|0?[1-9])\s?[日号號일])?"
+    r"|(?P<only>(?:19|20)\d\d)\s?[年년]"
+)
+_YEAR = _pattern(
+    r"\b(?:in|since|from|during|early|late|mid|by|around|im\s+jahr|seit|en|depuis|desde)\s+(?P<year>(?:19|20)\d\d)\b"
+    r"(?![-/.:,]\d|\s+[a-z]+s\b)"
+)
+_DAY = _pattern(rf"(?<![^\W_])(?:{either(word for word in DAY_WORDS if word[0] < 'Ā')})(?![^\W_])")
+_ASIAN_DAY = re.compile(either(word for word in DAY_WORDS if word[0] >= "Ā"))
+_MORGEN = re.compile(r"(?<!guten )(?<!Guten )(?<!heute )(?<!gestern )\bmorgen\b")
+_HIER = _pattern(r"(?<![^\W_])hier(?=[\s,.!]+(?:j|on|nous|il|elle|soir|matin|le|la|les|à|au|en)\b)")
+_MANANA = _pattern(r"(?<!la )(?<!esta )(?<!pasado )(?<!una )\bmañana\b(?!\s+por)")
+_AGO = _pattern(
+    rf"\b(?:{_NUMBER}\s+{_UNIT}\s+ago\b"
+    rf"|(?:vor|il\s+y\s+a|hace)\s+{_NUMBER.replace('number', 'other')}\s+{_UNIT.replace('unit', 'thing')}\b)"
+)
+_AHEAD = _pattern(
+    rf"\b(?:{_NUMBER}\s+{_UNIT}\s+from\s+(?:now|today)\b"
+    rf"|(?P<lead>in|dans|dentro\s+de)\s+{_NUMBER.replace('number', 'other')}\s+{_UNIT.replace('unit', 'thing')}\b"
+    rf"(?!\s+(?:ago|of)\b))"
+)
+_ASIAN_AWAY = re.compile(rf"{_ASIAN_NUMBER}\s?(?P<unit>{_ASIAN_UNITS})\s?以?(?P<way>前|전|后|後|뒤|후)")
+_ASIAN_STEP = re.compile(either(EAST_ASIAN_STEPS))
+_STEP = _pattern(
+    rf"(?P<lead>\b(?:the|over|within|for|these|of)\s+)?\b(?:this\s+(?=past|coming))?(?P<step>{_BEFORE_NOUN})\s+"
+    rf"(?:{_UNIT}|{_WEEKDAY}|(?P<month>{either(MONTHS)}))\b(?P<further>\s+before\s+last\b)?"
+)
+_STEP_AFTER = _pattern(rf"\b(?:{_UNIT}|{_WEEKDAY}|(?P<month>{either(MONTHS)}))\s+(?P<step>{_AFTER_NOUN})(?![^\W_])")
+_BEFORE_LAST = _pattern(rf"\b(?:the\s+)?(?:{_UNIT}|{_WEEKDAY})\s+(?P<way>before\s+last|after\s+next)\b")
+_BARE = _pattern(
+    rf"\b(?:(?P<lead>on|am|this|le|el|by|until)\s+)?(?P<weekday>{either(WEEKDAYS)})\b(?!s)"
+    r"|\b(?:over|at|during|on)\s+the\s+(?P<weekend>weekend)\b"
+)
+_ANCHORED = _pattern(rf"\b(?:the\s+)?(?:{_NUMBER}\s+)?(?:{_UNIT}|{_WEEKDAY})\s+(?P<way>before|after|of)\s+(?:the\s+)?$")
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?|['’]ll\b")
+# Most sentences name no day at all; a word of these, or a sign of a date, must be there for one that does.
+_PLAIN_WORD = re.compile(r"[^\W\d_]+")
+_SIGN = re.compile(
+    r"(?:19|20)\d\d|\d[./]\d|[日天月年周週昨今明前後后去来上下年년월어제오늘내일모레그지난다음작올주달일뒤후]"
+)
+_HINTS = frozenset(
+    part
+    for words in (WEEKDAYS, MONTHS, UNITS, (word for word in DAY_WORDS))
+    for word in words
+    for part in _PLAIN_WORD.findall(word)
+) - {"an", "the", "this", "last", "day", "before", "after", "ce", "d", "hui", "esta", "avant", "pasado", "après"} | {
+    *("day", "dernier", "prochain", "morgen", "hier", "mañana", "fri", "tues", "tue", "wed", "weds", "thurs", "thur"),
+    *("thu", "sat", "sun", "mon", "dans", "y"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spotted:
+    """Words that name days, where they stand, and which days they name."""
+
+    start: int
+    end: int
+    period: Period
+
+
+def find_periods(text: str, said_at: datetime) -> tuple[Spotted, ...]:
+    """Every stretch of days that the text names, from left to right; none for vague words. Never fails."""
+    found: list[Spotted] = []
+    if _HINTS.isdisjoint(_PLAIN_WORD.findall(text.lower())) and _SIGN.search(text) is None:
+        return ()
+    today = said_at.date()
+    for pattern, resolve in _RULES:
+        for match in pattern.finditer(text):
+            if any(match.start() < one.end and one.start < match.end() for one in found):
+                continue
+            try:
+                period = resolve(match, today)
+            except (OverflowError, ValueError):  # before the year 1, after 9999, or the thirtieth of February
+                continue
+            if period is not None:
+                start = match.start("before" if match["before"] else "month") if pattern is _NAMED else match.start()
+                found.append(Spotted(start=start, end=match.end(), period=period))
+    return tuple(sorted(_anchored(text, found), key=lambda one: one.start))
+
+
+def refers_to(text: str, said_at: datetime) -> Period | None:
+    """The days a sentence is about: those it names first, unless that is only the day on which it was said."""
+    for one in find_periods(text, said_at):
+        if one.period != Period(first=said_at.date(), last=said_at.date()):
+            return one.period
+    return None
+
+
+def _days(first: date, length: int = 1) -> Period:
+    return Period(first=first, last=first + timedelta(days=length - 1))
+
+
+def _month(year: int, month: int) -> Period:
+    year, month = year + (month - 1) // 12, (month - 1) % 12 + 1
+    first = date(year, month, 1)
+    return Period(first=first, last=date(year + month // 12, month % 12 + 1, 1) - timedelta(days=1))
+
+
+def _year(year: int) -> Period:
+    return Period(first=date(year, 1, 1), last=date(year, 12, 31))
+
+
+def _shifted(unit: Unit, steps: int, today: date) -> Period:
+    """The day, week, weekend, month or year that lies so many of them away."""
+    monday = today - timedelta(days=today.weekday())
+    if unit == "day":
+        return _days(today + timedelta(days=steps))
+    if unit == "week":
+        return _days(monday + timedelta(days=7 * steps), 7)
+    if unit == "weekend":
+        return _days(monday + timedelta(days=5 + 7 * steps), 2)
+    return _month(today.year, today.month + steps) if unit == "month" else _year(today.year + steps)
+
+
+def _on_weekday(weekday: int, step: int, today: date) -> Period:
+    """The last one before today, the next one from today on, or the one of next week."""
+    if step < 0:
+        return _days(today - timedelta(days=(today.weekday() - weekday - 1) % 7 + 1 + 7 * (-step - 1)))
+    if step == 0:
+        return _days(today + timedelta(days=(weekday - today.weekday()) % 7))
+    return _days(today + timedelta(days=7 - today.weekday() + weekday + 7 * (step - 1)))
+
+
+def _tense(match: re.Match[str]) -> int:
+    """Whether the sentence around looks back (-1) or ahead (1), by the nearest word that tells; 0 when none does."""
+    text, nearest, tense = match.string, 10_000, 0
+    start = max(text.rfind(". ", 0, match.start()), text.rfind("! ", 0, match.start()), match.start() - 200, 0)
+    for word in _WORD.finditer(text, start, min(match.end() + 120, len(text))):
+        small = word.group().lower()
+        far = min(abs(word.start() - match.end()), abs(match.start() - word.end()))
+        if far >= nearest or match.start() <= word.start() < match.end():
+            continue
+        if small in FUTURE_WORDS or small.endswith(("'ll", "’ll")):
+            nearest, tense = far, 1
+        elif small in PAST_WORDS or (len(small) > 4 and small.endswith("ed")):
+            nearest, tense = far, -1
+    return tense
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isdigit() else NUMBERS[" ".join(text.lower().split())]
+
+
+def _unit(text: str) -> Unit:
+    return UNITS[text.lower()]
+
+
+def _iso(match: re.Match[str], today: date) -> Period:
+    year, month = int(match[1]), int(match[2])
+    return _days(date(year, month, int(match[3]))) if match[3] else _month(year, month)
+
+
+def _numeric(match: re.Match[str], today: date) -> Period | None:
+    if match["y"]:
+        return _days(date(int(match["y"]), int(match["m"]), int(match["d"])))
+    first, second, year = int(match["a"]), int(match["b"]), int(match["c"])
+    # 5.8.2023 is the fifth of August; 5/8/2023 is one thing in London and another in New York.
+    if match["t"] == "." or first > 12 or first == second:
+        return _days(date(year, second, first))
+    return _days(date(year, first, second)) if second > 12 else None
+
+
+def _asian_date(match: re.Match[str], today: date) -> Period | None:
+    if match["only"]:
+        return _year(int(match["only"]))
+    month, day = int(match["m"]), int(match["d"]) if match["d"] else None
+    return _calendar(int(match["y"]) if match["y"] else None, month, day, 0, today)
+
+
+def _named(match: re.Match[str], today: date) -> Period | None:
+    if not is_month(match):
+        return None
+    month, day, year = MONTHS[match["month"].lower()], match["before"] or match["after"], match["year"]
+    if not (day or year or match["cue"]):
+        return None
+    step = STEPS.get((match["cue"] or "").lower())
+    if step is not None and not day and not year:
+        return _calendar_step(month, step, today)
+    return _calendar(int(year) if year else None, month, int(day) if day else None, _tense(match), today)
+
+
+def _calendar(year: int | None, month: int, day: int | None, tense: int, today: date) -> Period:
+    """A month or a day; without a year, the one that the tense asks for, or else the nearest."""
+    if year is not None:
+        return _month(year, month) if day is None else _days(date(year, month, day))
+    near = []
+    for one in (today.year - 1, today.year, today.year + 1):
+        try:
+            near.append(_month(one, month) if day is None else _days(date(one, month, day)))
+        except ValueError:  # the twenty-ninth of February of another year
+            continue
+    fitting = [one for one in near if (one.last >= today if tense > 0 else one.first <= today)] if tense else near
+    if not fitting:
+        raise ValueError("no such day")
+    return min(fitting, key=lambda one: min(abs((one.first - today).days), abs((one.last - today).days)))
+
+
+def _calendar_step(month: int, step: int, today: date) -> Period:
+    year = today.year
+    if step < 0:
+        year -= month >= today.month
+    elif step > 0:
+        year += month <= today.month
+    return _month(year, month)
+
+
+def _in_year(match: re.Match[str], today: date) -> Period:
+    return _year(int(match["year"]))
+
+
+def _day_word(match: re.Match[str], today: date) -> Period:
+    return _shifted("day", DAY_WORDS[" ".join(match.group().lower().split())], today)
+
+
+def _fixed(days: int) -> "_Resolver":
+    return lambda match, today: _shifted("day", days, today)
+
+
+def _ago(match: re.Match[str], today: date) -> Period:
+    number = _number(match["number"] or match["other"])
+    return _shifted(_unit(match["unit"] or match["thing"]), -number, today)
+
+
+def _ahead(match: re.Match[str], today: date) -> Period | None:
+    # "I wrote it in two weeks" says how long it took.
+    if match["lead"] and match["lead"].lower() == "in" and _tense(match) < 0:
+        return None
+    return _shifted(_unit(match["unit"] or match["thing"]), _number(match["number"] or match["other"]), today)
+
+
+def _asian_away(match: re.Match[str], today: date) -> Period:
+    steps = _number(match["number"]) * (-1 if match["way"] in "前전" else 1)
+    return _shifted(_unit(match["unit"]), steps, today)
+
+
+def _asian_step(match: re.Match[str], today: date) -> Period:
+    return _shifted(*EAST_ASIAN_STEPS[match.group()], today)
+
+
+def _step(match: re.Match[str], today: date) -> Period | None:
+    word, unit = match["step"].lower(), match["unit"]
+    step = STEPS[word]
+    if unit is not None:
+        kind = _unit(unit)
+        # "the last week" and "the past year" are a length of time, "the next day" counts from another one.
+        if kind == "day" or (kind != "weekend" and (word == "past" or (match["lead"] and word in ("last", "next")))):
+            return None
+        return _shifted(kind, step - 1 if match["further"] else step, today)
+    if match["weekday"] is not None:
+        weekday = {**SHORT_WEEKDAYS, **WEEKDAYS}[match["weekday"].lower()]
+        if word in ("coming", "kommende", "kommenden"):
+            return _on_weekday(weekday, 0, today + timedelta(days=1))
+        if step == 0 and _tense(match) < 0:
+            return _on_weekday(weekday, -1, today + timedelta(days=1))
+        return _on_weekday(weekday, step - 1 if match["further"] else step, today)
+    return _calendar_step(MONTHS[match["month"].lower()], step, today)
+
+
+def _step_after(match: re.Match[str], today: date) -> Period | None:
+    step = 1 if match["step"].lower().startswith(("pr", "que")) else -1
+    if match["unit"] is not None:
+        kind = _unit(match["unit"])
+        return None if kind == "day" else _shifted(kind, step, today)
+    if match["weekday"] is not None:
+        return _on_weekday({**SHORT_WEEKDAYS, **WEEKDAYS}[match["weekday"].lower()], step, today)
+    return _calendar_step(MONTHS[match["month"].lower()], step, today)
+
+
+def _before_last(match: re.Match[str], today: date) -> Period:
+    steps = -2 if match["way"].lower().startswith("before") else 2
+    if match["unit"] is not None:
+        return _shifted(_unit(match["unit"]), steps, today)
+    return _on_weekday({**SHORT_WEEKDAYS, **WEEKDAYS}[match["weekday"].lower()], steps, today)
+
+
+def _bare(match: re.Match[str], today: date) -> Period | None:
+    """A weekday or the weekend by itself: the sentence must tell whether it is over."""
+    tense = _tense(match)
+    if match["lead"] and match["lead"].lower() in ("by", "until"):
+        tense = 1
+    if not tense:
+        return None
+    if match["weekend"]:
+        return _shifted("weekend", min(tense, 0), today)
+    return _on_weekday(WEEKDAYS[match["weekday"].lower()], min(tense, 0), today)
+
+
+def _anchored(text: str, found: list[Spotted]) -> Iterator[Spotted]:
+    """Dates as they are, and `the week before <date>` counted from the date."""
+    for one in found:
+        if (
+            one.period.first != one.period.last
+            or (match := _ANCHORED.search(text[max(one.start - 60, 0) : one.start])) is None
+        ):
+            yield one
+            continue
+        try:
+            period = _counted(match, one.period.first)
+        except (OverflowError, ValueError):
+            yield one
+            continue
+        yield Spotted(start=max(one.start - 60, 0) + match.start(), end=one.end, period=period)
+
+
+def _counted(match: re.Match[str], day: date) -> Period:
+    way = match["way"].lower()
+    number = _number(match["number"]) if match["number"] else 1
+    if match["weekday"] is not None:
+        weekday = {**SHORT_WEEKDAYS, **WEEKDAYS}[match["weekday"].lower()]
+        return (
+            _on_weekday(weekday, -number, day) if way == "before" else _on_weekday(weekday, 0, day + timedelta(days=1))
+        )
+    kind = _unit(match["unit"])
+    if way == "of":
+        return _shifted(kind, 0, day)
+    if kind == "week":  # the seven days that end or begin beside it
+        return (
+            _days(day - timedelta(days=7 * number), 7)
+            if way == "before"
+            else _days(day + timedelta(days=7 * number - 6), 7)
+        )
+    return _shifted(kind, -number if way == "before" else number - (kind == "weekend"), day)
+
+
+_Resolver = Callable[[re.Match[str], date], Period | None]
+_RULES: tuple[tuple[re.Pattern[str], _Resolver], ...] = (
+    (ISO_DATE, _iso),
+    (_NUMERIC, _numeric),
+    (_ASIAN_DATE, _asian_date),
+    (_BEFORE_LAST, _before_last),
+    (_STEP, _step),
+    (_STEP_AFTER, _step_after),
+    (_NAMED, _named),
+    (_YEAR, _in_year),
+    (_AGO, _ago),
+    (_AHEAD, _ahead),
+    (_DAY, _day_word),
+    (_MORGEN, _fixed(1)),
+    (_HIER, _fixed(-1)),
+    (_MANANA, _fixed(1)),
+    (_ASIAN_STEP, _asian_step),
+    (_ASIAN_AWAY, _asian_away),
+    (_ASIAN_DAY, _day_word),
+    (_BARE, _bare),
+)
