@@ -34,6 +34,24 @@ SECRETS = {
     "Ge8rT3zUi7": "Anmeldung mit Passwort: Ge8rT3zUi7",
     "Nc6pO4lKj9": "пароль: Nc6pO4lKj9",
     "Ty1eW5qXa3": "密码：Ty1eW5qXa3",
+    "Zm9vYmFyMTIz%3D": "https://acct.blob.core.windows.net/c/f.txt?sv=2022-11-02&sig=Zm9vYmFyMTIz%3D&se=2025",
+    "fe5f80f77d5fa3beca038a248ff027d0445342fe2855ddc963176630326f1024": (
+        "GET /f?X-Amz-Algorithm=AWS4-HMAC-SHA256"
+        "&X-Amz-Signature=fe5f80f77d5fa3beca038a248ff027d0445342fe2855ddc963176630326f1024&x=1"
+    ),
+    "aeeed9bbccd4d02ee5c0109b86d86835f995330da4c265957d157751f604d404": (
+        "Credential=x/20130524/us-east-1/s3, Signature=aeeed9bbccd4d02ee5c0109b86d86835f995330da4c265957d157751f604d404"
+    ),
+    "493021": "your otp=493021 is valid for a minute",
+    "771204": "OTP: 771204",
+    "660318": "one-time code is 660318",
+    "905417": "verification code 905417",
+    "4711": "PIN: 4711",
+    "8842": "the pin is 8842",
+    "737": "CVV: 737",
+    "a1B2c3D4e5F6": "GET /hook?auth=a1B2c3D4e5F6&x=1",
+    "q9W8e7R6t5": "connect host=db auth=q9W8e7R6t5",
+    "swordfish7": "requests.get(url, auth=('ann', 'swordfish7'))",
     "ann.lee@example.com": "mail ann.lee@example.com about it",
 }
 ORDINARY = [
@@ -54,6 +72,13 @@ ORDINARY = [
     "mysql -h db -P3306 -u root -p prod; sshpass -p $PASS ssh host; curl -u $USER:$PASS x; mkdir -p a/b",
     "Unexpected token 'x2foo' in JSON; the password 'correct horse' has two words",
     "ThisIsAVeryLongCamelCaseIdentifierForAService",
+    "auth=basic auth: oauth2 --auth=ldap auth=None auth = HTTPBasicAuth(user, key) auth=('user', password)",
+    "auth: httpx2.Auth = oauth2.auth; get(url, auth=('user', 'pass'))",
+    "pin 13 of the plug, pin: 7, GPIO pin = 13, pinned: 1234, spin=12345, opinion: 1000, PIN code",
+    "the sig of def f(x): sig = inspect.signature(f); signature: (a, b) -> c; gpg --verify file.sig",
+    "OTP 27 is a release of Erlang, totp is a module, cvv is required, cvc: 42",
+    "security code review 2024, verification code is sent by mail; one-time code: see below",
+    "design=1234567890a blog?signed=2024-05-01T10:00 auth.py:1234 author=ann2024x signature_version=s3v4",
 ]
 
 
@@ -84,7 +109,21 @@ def test_any_text_can_be_redacted_twice(text: str) -> None:
     assert redact(once) == once
 
 
-@pytest.mark.parametrize("unit", ["sk-", "eyJ-", "M-", "://:", "@-----BEGIN RSA PRIVATE KEY-----", "password: x\n"])
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "sk-",
+        "eyJ-",
+        "M-",
+        "://:",
+        "@-----BEGIN RSA PRIVATE KEY-----",
+        "password: x\n",
+        "sig=",
+        "otp_",
+        "a_",
+        "auth=('x',",
+    ],
+)
 def test_a_long_text_that_almost_holds_secrets_takes_no_longer_than_its_length(unit: str) -> None:
     # Were the time to grow with the square of the length, this would not end.
     text = unit * (100_000 // len(unit))
@@ -124,6 +163,27 @@ def test_values_keep_their_shape_and_lose_their_secrets() -> None:
         "tuple": [1, "two"],
         "bytes": "[3 bytes]",
     }
+
+
+def test_short_codes_and_signatures_are_hidden_under_their_names() -> None:
+    value = {
+        "otp": "493021",
+        "pin": 4711,
+        "sig": "Zm9vYmFyMTIz",
+        "auth": "a1B2c3D4e5F6",
+        "X-Amz-Signature": "fe5f80f77d",
+    }
+    assert redact_value(value) == dict.fromkeys(value, "[redacted]")
+    ordinary = {
+        "auth": "basic",
+        "pin": 13,
+        "sig": "str",
+        "pinned": 12345,
+        "otp": True,
+        "auth_mode": "ldap2",
+        "code": 4711,
+    }
+    assert redact_value(ordinary) == ordinary
 
 
 def test_what_refers_to_itself_is_cut() -> None:

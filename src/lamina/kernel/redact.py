@@ -55,6 +55,21 @@ _LETTER = re.compile(
     rf"""|\bredis-cli\b{_ARGUMENTS}-a)([=\s]{{0,9}})({_QUOTED}|[^\s"']+)"""
 )
 _MYSQL = re.compile(rf"""(\bmysql\w*\b{_ARGUMENTS}-p)()({_QUOTED}|[^\s"']+)""")
+# Names that announce a secret only together with a value that looks like one.
+_SIGNED = re.compile(
+    r"""(x-(?:amz|goog|oss|cos|ms)-signature|(?<=[?&;,\s])(?:sig|signature)|(?<![a-z0-9_.$-])auth)"""
+    r"""(\\?["']?\s{0,2}[=:]\s{0,2}\\?["']?)([a-z0-9%+/_.~=-]{6,})"""
+)
+_DIGIT = re.compile(r"[0-9]")
+_SHORT_HINT = re.compile(r"auth|sig|otp|pin|code|cv[vc]")
+_AUTH_PAIR = re.compile(
+    r"""(\bauth)(\s{0,2}=\s{0,2}[(\[]\s{0,2}(?:"[^"\n]{0,80}"|'[^'\n]{0,80}')\s{0,2},\s{0,2})("[^"\n]+"|'[^'\n]+')"""
+)
+_ONCE = re.compile(
+    r"""(?<![a-z0-9.-])((?:[a-z0-9]{1,20}_){0,3}(?:t?otp|pin)(?:[ _-](?:code|number))?"""
+    r"""|one[- ]time[- ](?:password|passcode|code|pin)|(?:2fa|mfa|verification|security)[ _-]code|cvv2?|cvc2?)"""
+    r"""(\\?["']?\s{0,2}(?:[=:]|\bis\b|\bwas\b)?\s{0,2}\\?["']?)(\d{3,10})(?![\d.,]?\d|[a-z_-])"""
+)
 _LONG = re.compile(r"(?<![A-Za-z0-9+/_.-])[A-Za-z0-9+/_-]{24,}={0,2}(?![\w.])")
 _NAMED = re.compile(r"""([\w.-]+)\\?["']?\]?\s{0,9}(?:=>|:=|=|:)\s{0,9}\\?["']?$""")
 _EMAIL = re.compile(r"(?<![\w.+%-])([\w.+-]{1,64})(@|%40)((?:[A-Za-z0-9-]{1,63}\.)+[A-Za-z]{2,24})(?![\w@])")
@@ -83,6 +98,11 @@ def redact(text: str, *, emails: bool = True) -> str:
         text = _hide(text, _STATED, _stated)
         text = _hide(text, _QUOTED_AFTER, _quoted_after)
         text = _hide(text, _FLAG, _flag)
+    if _DIGIT.search(text) and _SHORT_HINT.search(_small(text)):
+        text = _hide(text, _SIGNED, _signed)
+        text = _hide(text, _ONCE, _once)
+    if "auth" in text:
+        text = _hide(text, _AUTH_PAIR, _quoted_secret)
     if _COMMANDS.search(_small(text)):
         text = _hide(text, _USER, _user)
         text = _hide(text, _LETTER, _letter)
@@ -135,10 +155,18 @@ def _redact_mapping(value: Mapping[object, object], depth: int, emails: bool) ->
     named = is_secret_name(value.get("name", value.get("key")))
     return {
         redact(str(key), emails=emails): _hidden(item, depth, emails)
-        if is_secret_name(key) or (named and key == "value")
+        if is_secret_name(key) or (named and key == "value") or _gives_away(key, item)
         else _redact_value(item, depth, emails)
         for key, item in value.items()
     }
+
+
+def _gives_away(key: object, item: object) -> bool:
+    """Whether a name such as `otp`, `pin` or `sig` stands before a value that looks like one."""
+    if not isinstance(key, str) or not isinstance(item, str | int) or isinstance(item, bool):
+        return False
+    pair = f" {key[-40:]}={str(item)[:200]}".lower()
+    return any(pattern.match(pair, 1) for pattern in (_SIGNED, _ONCE)) and redact(pair) != pair
 
 
 def _redact_items(items: list[object], depth: int, emails: bool) -> list[object]:
@@ -260,6 +288,35 @@ def _quoted_after(pair: _Pair) -> str | None:
     value = pair.value[len(quote) : len(pair.value) - len(quote)]
     secret = len(value) >= 6 and is_mixed(value) and " " not in value and not is_placeholder(value)
     return f"{quote}{REDACTED}{quote}" if secret and FIRM_NAME.search(pair.name.lower()) else None
+
+
+def _quoted_secret(pair: _Pair) -> str | None:
+    quote = _quote(pair.value)
+    example = pair.value.strip("\"'").lower() in ("pass", "passwd")
+    return None if example or is_placeholder(pair.value) else f"{quote}{REDACTED}{quote}"
+
+
+_DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
+
+
+def _signed(pair: _Pair) -> str | None:
+    """The signature of an address gives access like a password; `auth=basic` and `sig: str` are words."""
+    small = pair.name.lower()
+    if is_placeholder(pair.value) or not any(char.isdigit() for char in pair.value):
+        return None
+    if small == "auth" and (":" in pair.between or _DOTTED.fullmatch(pair.value)):  # a type, an attribute
+        return None
+    enough = 16 if small == "signature" else 8
+    return REDACTED if is_mixed(pair.value) and len(pair.value) >= enough else None
+
+
+def _once(pair: _Pair) -> str | None:
+    """A code of four digits and more; `pin 13` is a pin of a plug, and only cards have codes of three."""
+    small = pair.name.lower()
+    assigned = pair.between.strip(" \t\\\"'") != ""
+    if small.endswith(("pin", "otp")) and not assigned:
+        return None
+    return REDACTED if len(pair.value) >= 4 or (small.startswith("cv") and assigned) else None
 
 
 def _user(pair: _Pair) -> str | None:
