@@ -46,27 +46,34 @@ class Segment:
 
     def find(self, terms: NDArray[np.uint32]) -> tuple[list[int], list[int]]:
         """Give where the postings of each term start and stop, which is the same place for a term it does not have."""
-        first = np.searchsorted(self.terms, terms)
-        last = np.searchsorted(self.terms, terms, side="right")
-        return self.bounds[first].tolist(), self.bounds[last].tolist()
+        at = self.terms.searchsorted(terms)
+        known = self.terms.take(at, mode="clip") == terms
+        return self.bounds[at].tolist(), self.bounds[at + known].tolist()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hits:
-    """Where several terms occur: one element per term and slot, ordered by term (its place in the question)."""
+    """Where several terms occur: one element per term and slot, ordered by term; `sizes` says how many each has."""
 
-    terms: NDArray[np.intp]
-    slots: NDArray[np.int32]
-    counts: NDArray[np.uint8]
-    impacts: NDArray[np.float32]
+    sizes: list[int]
+    spans: list[tuple[Segment, slice]]
 
+    @property
+    def terms(self) -> NDArray[np.intp]:
+        """The place in the question of each element's term."""
+        return np.repeat(np.arange(len(self.sizes)), self.sizes)
 
-_NO_HITS = Hits(
-    terms=np.zeros(0, np.intp),
-    slots=np.zeros(0, np.int32),
-    counts=np.zeros(0, np.uint8),
-    impacts=np.zeros(0, np.float32),
-)
+    @property
+    def slots(self) -> NDArray[np.int32]:
+        return np.concatenate([segment.slots[span] for segment, span in self.spans] or [np.zeros(0, np.int32)])
+
+    @property
+    def counts(self) -> NDArray[np.uint8]:
+        return np.concatenate([segment.counts[span] for segment, span in self.spans] or [np.zeros(0, np.uint8)])
+
+    @property
+    def impacts(self) -> NDArray[np.float32]:
+        return np.concatenate([segment.impacts[span] for segment, span in self.spans] or [np.zeros(0, np.float32)])
 
 
 def _segment(
@@ -139,14 +146,7 @@ class Postings:
                 if start < stop:
                     sizes[i] += stop - start
                     spans.append((segment, slice(start, stop)))
-        if not spans:
-            return _NO_HITS
-        return Hits(
-            terms=np.repeat(np.arange(len(terms)), sizes),
-            slots=np.concatenate([segment.slots[span] for segment, span in spans]),
-            counts=np.concatenate([segment.counts[span] for segment, span in spans]),
-            impacts=np.concatenate([segment.impacts[span] for segment, span in spans]),
-        )
+        return Hits(sizes=sizes, spans=spans)
 
     def reweigh(self, lengths: NDArray[np.float32], pivot: float) -> None:
         """Compute every impact again, for a new typical length."""

@@ -145,19 +145,19 @@ def rank_evidence(
     """Fuse, lift, calibrate and choose; without `explain` the parts of the scores are not worked out."""
     own = _own(evidence, model)
     full = model.full(evidence.count)
-    near = _candidates(evidence, own, model, evidence_of(threshold - _ROUNDING, full))
+    wanted = evidence_of(threshold - _ROUNDING, full)
+    near = _candidates(evidence, own, model, wanted)
     total = _total(evidence, own, near, model)
-    passed = _passing(total, threshold, full)
     if evidence.visible is not None:
-        passed &= evidence.visible[near]
-    chosen = np.flatnonzero(passed)
-    count = len(chosen)
-    strength = total[chosen]
+        total[~evidence.visible[near]] = -np.inf
+    count = _passing(total, wanted, threshold, full)
+    least = np.float32(wanted)
     if count > limit:
-        floor = np.partition(strength, count - limit)[count - limit]
-        best = strength >= floor
-        chosen, strength = chosen[best], strength[best]
-    chosen = near[chosen]
+        least = max(least, np.partition(total, len(total) - limit)[len(total) - limit])
+    chosen = (total >= least).nonzero()[0]
+    strength = total[chosen]
+    if not isinstance(near, slice):
+        chosen = near[chosen]
     order = np.lexsort((-evidence.entries[chosen], -strength))[:limit]
     chosen, strength = chosen[order], strength[order]
     scores = relevance(strength, full)
@@ -167,41 +167,49 @@ def rank_evidence(
     )
 
 
-def _candidates(evidence: Evidence, own: Floats, model: RankingModel, wanted: float) -> NDArray[np.intp]:
-    """Give, in ascending order, every entry whose evidence can reach `wanted`.
+def _passing(total: Floats, wanted: float, threshold: float, full: float) -> int:
+    """Count what scores `threshold` or more, and take out what reaches `wanted` without doing so.
+
+    `wanted` is the threshold's evidence less a rounding; where rounding could decide, the score itself does.
+    """
+    passed = total >= np.float32(wanted)
+    count = int(np.count_nonzero(passed))
+    surely = total >= np.float32(evidence_of(threshold + _ROUNDING, full))
+    if threshold > 0 and count > np.count_nonzero(surely):
+        close = (passed & ~surely).nonzero()[0]
+        short = close[relevance(total[close], full).astype(np.float64) < threshold]
+        total[short] = -np.inf
+        count -= len(short)
+    return count
+
+
+def _candidates(evidence: Evidence, own: Floats, model: RankingModel, wanted: float) -> NDArray[np.intp] | slice:
+    """Give, in ascending order, every entry whose evidence can reach `wanted`, or all of them.
 
     An entry needs strong evidence of its own, a neighbour that has it, or an author or a date that was asked for: if
-    it and all its neighbours stay below the floor, even the best conversation is not enough.
+    it and all its neighbours stay below the floor, even the best conversation is not enough. Where nobody has
+    neighbours there is nothing to be spared.
     """
     size = len(evidence.entries)
+    if len(evidence.conversation_lexical) == 1:
+        return slice(size)
     said = model.conversation * float(evidence.conversation_lexical.max())
     own_and_lent = 1 + max(model.alone, model.neighbour + model.second_neighbour)
     floor = (wanted * model.enough(evidence.count) - said) / own_and_lent
     if floor <= _ROUNDING:
-        return np.arange(size)
+        return slice(size)
     reached = np.zeros(size + 1, np.bool_)  # the last one is what the neighbour number -1 marks
     np.greater_equal(own[:size], np.float32(floor * (1 - _MARGIN)), out=reached[:size])
-    if len(evidence.conversation_lexical) > 1:
-        strong = np.flatnonzero(reached)
-        for links in (evidence.previous, evidence.following):
-            first = links[strong]
-            reached[first] = True
-            reached[links[first[first >= 0]]] = True
+    strong = reached.nonzero()[0]
+    for links in (evidence.previous, evidence.following):
+        first = links[strong]
+        reached[first] = True
+        reached[links[first[first >= 0]]] = True
     if evidence.by_author is not None:
         reached[:size] |= evidence.by_author
     if evidence.dated is not None:
         reached[:size] |= evidence.dated > 0
-    return np.flatnonzero(reached[:size])
-
-
-def _passing(total: Floats, threshold: float, full: float) -> NDArray[np.bool_]:
-    """Mask what scores `threshold` or more. The inverse decides; where rounding could, the score itself does."""
-    passed: NDArray[np.bool_] = total >= np.float32(evidence_of(threshold - _ROUNDING, full))
-    if threshold > 0:
-        close = np.flatnonzero(passed & (total < np.float32(evidence_of(threshold + _ROUNDING, full))))
-        if len(close):
-            passed[close] = relevance(total[close], full).astype(np.float64) >= threshold
-    return passed
+    return reached[:size].nonzero()[0]
 
 
 def _own(evidence: Evidence, model: RankingModel) -> Floats:
@@ -222,13 +230,13 @@ def _own(evidence: Evidence, model: RankingModel) -> Floats:
     return own
 
 
-def _total(evidence: Evidence, own: Floats, near: NDArray[np.intp], model: RankingModel) -> Floats:
+def _total(evidence: Evidence, own: Floats, near: NDArray[np.intp] | slice, model: RankingModel) -> Floats:
     """Give the whole evidence of some entries, counted in what their scope asks for."""
     enough = model.enough(evidence.count)
-    total: Floats = own[near]
     if len(evidence.conversation_lexical) == 1:
-        total *= np.float32(1 + model.alone)
+        total: Floats = own[near] * np.float32(1 + model.alone)
     else:
+        total = own[near].copy() if isinstance(near, slice) else own[near]
         total += _lift(own, near, evidence.previous, evidence.following, model, enough)
         talk = evidence.conversation_lexical * np.float32(model.conversation)
         total += talk[evidence.conversations[near]]
@@ -245,7 +253,7 @@ def _total(evidence: Evidence, own: Floats, near: NDArray[np.intp], model: Ranki
 
 def _lift(
     own: Floats,
-    near: NDArray[np.intp],
+    near: NDArray[np.intp] | slice,
     previous: NDArray[np.intp],
     following: NDArray[np.intp],
     model: RankingModel,
@@ -261,7 +269,7 @@ def _lift(
     lift += second
     np.minimum(lift, np.float32(model.lent_at_most * enough), out=lift)
     alone = (before & after) < 0
-    lift[alone] = own[near[alone]] * np.float32(model.alone)
+    lift[alone] = own[near][alone] * np.float32(model.alone)
     return lift
 
 
@@ -271,7 +279,7 @@ def _step(links: NDArray[np.intp], at: NDArray[np.intp]) -> NDArray[np.intp]:
 
 
 def _signals(
-    evidence: Evidence, own: Floats, total: Floats, chosen: NDArray[np.int64], scores: Floats, model: RankingModel
+    evidence: Evidence, own: Floats, total: Floats, chosen: NDArray[np.intp], scores: Floats, model: RankingModel
 ) -> list[Signal]:
     """Split the scores of the chosen entries, whose evidence is `total`, in proportion to their parts."""
     scale = np.float32(1 / model.enough(evidence.count))

@@ -20,6 +20,7 @@ _USUAL_WEIGHT = 50.0
 _CONVERSATION_LENGTH_SHARE = 0.75
 _SHORT_QUERY = 6
 _BEND = 1.25  # its square is exact, so that nothing stays nothing
+_NO_TALK = np.zeros(1, np.float32)
 
 
 def typical_length(words: int, entries: int) -> float:
@@ -128,17 +129,19 @@ class ScopeIndex:
     def _lexical(self, query: Query) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         rows = self._rows
         hits = self._postings.gather(query.terms)
-        terms, slots, counts, impacts = hits.terms, hits.slots, hits.counts, hits.impacts
+        slots, impacts, sizes = hits.slots, hits.impacts, hits.sizes
+        living = None
         if rows.dead:
             living = np.flatnonzero(rows.alive[slots])
-            terms, slots, counts, impacts = terms[living], slots[living], counts[living], impacts[living]
-        frequencies = np.bincount(terms, minlength=len(query.terms)).astype(np.float32)
-        weights = rarity(frequencies, len(rows), query.priors)
-        scores = sums(slots, impacts * weights[terms], rows.size)
+            slots, impacts = slots[living], impacts[living]
+            sizes = np.bincount(hits.terms[living], minlength=len(sizes)).tolist()
+        weights = rarity(np.array(sizes, np.float32), len(rows), query.priors)
+        scores = sums(slots, impacts * np.repeat(weights, sizes), rows.size)
         talks = len(rows.conversation_words)
         if talks == 1:
-            return share_of_best(scores, weights), np.zeros(1, np.float32)
-        cells = rows.conversations[slots] + terms * talks
+            return share_of_best(scores, weights), _NO_TALK
+        counts = hits.counts if living is None else hits.counts[living]
+        cells = rows.conversations[slots] + np.repeat(np.arange(0, len(sizes) * talks, talks), sizes)
         spoken = sums(cells, counts, talks * len(weights)).reshape(len(weights), talks)
         return share_of_best(scores, weights), conversation_scores(spoken, rows.conversation_words, weights)
 
