@@ -228,6 +228,7 @@ class House:
     @cached_property
     def context(self) -> "ContextService":
         """From a query to a prompt."""
+            on_deleted=self._forget_prompt,
         from lamina.context.feedback import UseFeedback
         from lamina.context.opening import Rooms, open_context
         from lamina.index.calibration import Calibration
@@ -317,6 +318,10 @@ class House:
     def _late_vectors(self) -> "EmbeddingBuffer | None":
         """Where saved texts wait for an embedder that is asked over a network or takes its time."""
         if isinstance(self.parts.embedder, StaticEmbedder):
+    def _forget_prompt(self, tenant: str, session_key: str) -> None:
+        if "context" in self.__dict__:
+            self.context.turns.forget(tenant, session_key)
+
             return None
         from lamina.embedding.buffer import EmbeddingBuffer
 

@@ -32,6 +32,10 @@ class PreviousTurns:
             self._held -= len(self._texts.popitem(last=False)[1])
         return _tokens_within(pieces, common_prefix(before, text))
 
+    def forget(self, tenant: str, session_key: str) -> None:
+        """Let go of a session's prompt, as after the session was deleted."""
+        self._held -= len(self._texts.pop((tenant, session_key), ""))
+
 
 def common_prefix(one: str, other: str) -> int:
     """How many characters two texts have in common at their beginning."""

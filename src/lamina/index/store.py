@@ -5,7 +5,7 @@ changes or goes.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -54,10 +54,15 @@ def indexable(
     author: str | None = None,
     said_at: datetime | None = None,
     expires_at: datetime | None = None,
+    longest: int | None = None,
 ) -> Indexable:
-    """Analyse a text for ranking. Pure; the vector is stored in half precision."""
+    """Analyse a text for ranking. Pure; the vector is stored in half precision.
+
+    A text of more than `longest` words is weighed as if it had so many: a word in it would count for nothing otherwise.
+    """
+    terms = analyse(text)
     return Indexable(
-        terms=pack(analyse(text)),
+        terms=pack(terms if longest is None else replace(terms, length=min(terms.length, longest))),
         content_hash=content_hash(text),
         vector=pack_vector(vector),
         conversation=name_key(conversation) if conversation else 0,

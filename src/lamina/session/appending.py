@@ -124,7 +124,10 @@ def append_messages(link: Link, new: NewMessages) -> AppendedMessages:
     if any(one.given_id for one in new.messages):
         held = _advance_session(link, new, ())  # nobody else stores the same id until the commit
         known = _known(link, new, held[0])
-    fresh = {one.message.id: one for one in new.messages if one.message.id not in known}
+    fresh: dict[str, PreparedMessage] = {}
+    for one in new.messages:
+        if one.message.id not in known:
+            fresh.setdefault(one.message.id, one)
     session_row, last_sequence, total_tokens = _advance_session(link, new, tuple(fresh.values()))
     placed = _place(link, new, tuple(fresh.values()), session_row, last_sequence, total_tokens)
     stored = {**known, **{one.message.id: one.message for one in placed}}

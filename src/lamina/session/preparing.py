@@ -19,6 +19,7 @@ from lamina.session.types import Message, NewMessage, Part, ToolCall, ToolResult
 _log = logging.getLogger("lamina.session")
 
 _INLINE_CHARACTERS = 10_000
+_WEIGHED_WORDS = 200  # what a tool printed is long, and one of its words must still find it
 
 
 async def prepare_messages(
@@ -77,7 +78,7 @@ def _prepared(
         at=at,
         tokens=message_tokens(count, one.content, one.parts, one.author),
     )
-    terms = indexable(text, vector, conversation=key, author=one.author, said_at=at)
+    terms = indexable(text, vector, conversation=key, author=one.author, said_at=at, longest=_WEIGHED_WORDS)
     return PreparedMessage(message=message, given_id=one.id is not None, text=text, indexable=terms)
 
 

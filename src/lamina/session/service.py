@@ -42,6 +42,7 @@ from lamina.session.stored import is_told, saved_text
 from lamina.session.types import (
     Appended,
     AppendedListener,
+    DeletedListener,
     Message,
     NewMessage,
     Part,
@@ -77,6 +78,8 @@ class SessionService:
     """Told of what people and the assistant said."""
     on_removed: tuple[SessionRemovedListener, ...] = ()
     """Remove what other rooms derived from a session, in the transaction that deletes it."""
+    on_deleted: DeletedListener | None = None
+    """Told of every session that is gone, to let go of what is in memory."""
     note_sources: NoteSources | None = None
     """Knows which messages a note rests on."""
 
@@ -251,6 +254,8 @@ class SessionService:
             )
             if scope_id is not None:
                 self.engine.drop(scope_id)
+            if self.on_deleted is not None:
+                self.on_deleted(self.tenant, key)
             return SessionRemoval(session_key=key, removed=removed)
 
     async def _prepared(self, key: str, user_id: str | None, checked: Sequence[NewMessage]) -> NewMessages:

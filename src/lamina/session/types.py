@@ -181,3 +181,5 @@ class Appended:
 
 AppendedListener = Callable[[Appended], None]
 """Called on the event loop after the commit; must return at once and must not raise."""
+DeletedListener = Callable[[str, str], None]
+"""Called with tenant and session key on the event loop after the commit; must return at once and must not raise."""

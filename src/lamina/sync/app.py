@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from lamina.sync.graph import SyncGraph
     from lamina.sync.knowledge import SyncAudit, SyncKnowledge, SyncReferences
     from lamina.sync.learning import SyncLearning
+    from lamina.sync.session import SyncSessions
     from lamina.sync.skill import SyncSkills
 
 
@@ -82,6 +83,13 @@ class SyncApp:
         from lamina.sync.graph import SyncGraph
 
         return SyncGraph(self._room("graph"), self._loop)
+
+    @cached_property
+    def sessions(self) -> "SyncSessions":
+        """Conversations."""
+        from lamina.sync.session import SyncSessions
+
+        return SyncSessions(self._room("sessions"), self._loop)
 
     @cached_property
     def context(self) -> "SyncContext":
