@@ -227,8 +227,9 @@ class ObservationWorker:
         if turn.absent:
             self._hints.pop(key, None)
             return
-        blocked = not turn.acted and not turn.busy and not turn.lost
-        self._hints[key] = _Hint(total_tokens=turn.total_tokens, observed_tokens=turn.observed_tokens, blocked=blocked)
+        self._hints[key] = _Hint(
+            total_tokens=turn.total_tokens, observed_tokens=turn.observed_tokens, blocked=turn.blocked
+        )
         self._hints.move_to_end(key)
         while len(self._hints) > _HINTS:
             self._hints.popitem(last=False)
