@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from lamina.knowledge.reference import ReferenceService
     from lamina.knowledge.service import KnowledgeService
     from lamina.learning.service import LearningService
+    from lamina.observation.service import ObservationService
     from lamina.session.service import SessionService
     from lamina.skill.service import SkillService
 
@@ -142,6 +143,11 @@ class App:
     def sessions(self) -> "SessionService":
         """Conversations: append, messages, recent, recall, compact_messages, get, list, delete."""
         return self._open.sessions
+
+    @property
+    def observation(self) -> "ObservationService":
+        """Notes on conversations: trigger, observe_now, notes, timeline, status. `observational_memory.enabled`."""
+        return self._open.observation
 
     @property
     def audit(self) -> "AuditLog":

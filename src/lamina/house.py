@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from lamina.knowledge.reference import ReferenceService
     from lamina.knowledge.service import KnowledgeService
     from lamina.learning.service import LearningService
+    from lamina.observation.service import ObservationService
     from lamina.session.reading import StoredSession
     from lamina.session.service import SessionService
     from lamina.skill.service import SkillService
@@ -107,6 +108,8 @@ class House:
         if settings.memory.sweep_interval_s > 0:
             sweeper = Periodic(self.sweep, name="expiry", interval_s=settings.memory.sweep_interval_s, clock=clock)
             self._crew.start(sweeper, name="expiry")
+        if settings.observational_memory.enabled:
+            _ = self.observation  # opened with the app: it finds what an earlier run left undone
 
     async def close(self) -> None:
         """Finish what was accepted; the parts are the caller's to close."""
@@ -221,14 +224,34 @@ class House:
             tenant=self._tenant,
             embedder=QueryEmbedder(cache=self.parts.cache, model_id=self.parts.provider.model.id),
             embeddings=self._embeddings,
+            on_appended=self.observation.appended if self._settings.observational_memory.enabled else None,
             on_saved=self._listener if self._settings.session.graph else None,
+            note_sources=_note_sources,
             on_removed=(self._forget_session,),
+            on_deleted=self._forget_prompt,
         )
+
+    @cached_property
+    def observation(self) -> "ObservationService":
+        """Observational memory; while it is on, a worker writes notes in the background."""
+        from lamina.observation.opening import open_observation, writers_of
+
+        settings = self._settings.observational_memory
+        observation = open_observation(
+            database=self.parts.database,
+            settings=settings,
+            clock=self._clock,
+            metrics=self._metrics,
+            tenant=self._tenant,
+            writers=lambda: writers_of(self.models.named(provider=settings.provider, model=settings.model)),
+        )
+        if observation.worker is not None:
+            self._crew.start(observation.worker, name="observation", stop_s=settings.stop_deadline_s)
+        return observation
 
     @cached_property
     def context(self) -> "ContextService":
         """From a query to a prompt."""
-            on_deleted=self._forget_prompt,
         from lamina.context.feedback import UseFeedback
         from lamina.context.opening import Rooms, open_context
         from lamina.index.calibration import Calibration
@@ -270,9 +293,11 @@ class House:
         from lamina.database.slots import drop_slots
         from lamina.graph.types import session_scope
         from lamina.memory.session_layer import remove_session_memories
+        from lamina.observation.removing import remove_notes
 
         tenant, key = held.tenant, held.key
         removed = {
+            **remove_notes(link, held),
             "memories": remove_session_memories(link, tenant, key, remove_sources),
             "triples": remove_scope(link, tenant, session_scope(key)),
             **remove_session_context(link, tenant, key),
@@ -292,6 +317,10 @@ class House:
         )
         self._crew.start(economics.worker, name="turn economics")
         return economics.sent
+
+    def _forget_prompt(self, tenant: str, session_key: str) -> None:
+        if "context" in self.__dict__:
+            self.context.turns.forget(tenant, session_key)
 
     @property
     def _listener(self) -> Any:
@@ -318,10 +347,6 @@ class House:
     def _late_vectors(self) -> "EmbeddingBuffer | None":
         """Where saved texts wait for an embedder that is asked over a network or takes its time."""
         if isinstance(self.parts.embedder, StaticEmbedder):
-    def _forget_prompt(self, tenant: str, session_key: str) -> None:
-        if "context" in self.__dict__:
-            self.context.turns.forget(tenant, session_key)
-
             return None
         from lamina.embedding.buffer import EmbeddingBuffer
 
@@ -337,6 +362,13 @@ class House:
         )
         self._crew.start(buffer, name="embedding")
         return buffer
+
+
+def _note_sources(link: "Link", of: "StoredSession", id: str) -> "Sequence[int] | None":
+    """The messages that a note rests on; imported when it is asked, because most sessions are never observed."""
+    from lamina.observation.store import find_note_sources
+
+    return find_note_sources(link, of, id)
 
 
 def late_texts(*, known: bool = True) -> dict[str, Any]:

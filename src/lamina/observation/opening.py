@@ -1,11 +1,13 @@
 """Joins observational memory to the store and to whoever writes the notes."""
 
+from collections.abc import Callable
 from datetime import datetime
 
 from lamina.database.engine import Database
 from lamina.database.link import Link
 from lamina.kernel.clock import Clock
 from lamina.kernel.tokens import TokenCounter, estimate_tokens
+from lamina.llm.types import ChatModel
 from lamina.observability.metrics import Metrics
 from lamina.observation.desk import Compactor, Desk, Writers
 from lamina.observation.pipeline import Pipeline
@@ -24,10 +26,13 @@ def open_observation(
     clock: Clock,
     metrics: Metrics,
     tenant: str,
-    writers: Writers,
+    writers: Callable[[], Writers],
     count: TokenCounter = estimate_tokens,
 ) -> ObservationService:
-    """Observational memory; while it is on, with a worker for the caller to start and stop."""
+    """Observational memory; while it is on, with a worker for the caller to start and stop.
+
+    `writers` is asked only then. Raises ConfigurationError for a model that cannot work.
+    """
     desk = worker = None
     if settings.enabled:
         desk = Desk(
@@ -35,7 +40,7 @@ def open_observation(
             settings=settings,
             clock=clock,
             metrics=metrics,
-            writers=writers,
+            writers=writers(),
             compactor=session_compactor(count) if settings.compact else None,
             count=count,
         )
@@ -43,6 +48,15 @@ def open_observation(
     return ObservationService(
         database=database, settings=settings, metrics=metrics, tenant=tenant, desk=desk, worker=worker
     )
+
+
+def writers_of(model: ChatModel | None, *, count: TokenCounter = estimate_tokens) -> Writers:
+    """Who writes: the model, where there is one; else notes are extracted, provisionally."""
+    from lamina.observation.extractive_observer import ExtractiveObserver
+    from lamina.observation.extractive_reflector import ExtractiveReflector
+
+    extractive = ExtractiveObserver(count=count)
+    return Writers(observer=extractive, reflector=ExtractiveReflector(count=count))
 
 
 def session_compactor(count: TokenCounter = estimate_tokens) -> Compactor:

@@ -32,6 +32,7 @@ from lamina.observation.types import Note
 from lamina.observation.worker import ObservationWorker
 from lamina.session.checked import check_sequence, check_session_key
 from lamina.session.reading import StoredSession, find_session, required_session
+from lamina.session.types import Appended
 
 _PAGE = 256
 
@@ -134,6 +135,11 @@ class ObservationService:
         False when nothing is observed, or the trigger was dropped. Raises MissingIdentifierError without a session.
         """
         return False if self.worker is None else self.worker.trigger(self.tenant, self._key(session_key))
+
+    def appended(self, what: Appended) -> None:
+        """Hear of new messages, of any tenant: ask for a turn where enough of them may be unobserved."""
+        if self.worker is not None:
+            self.worker.appended(what)
 
     async def observe_now(self, session_key: str | None = None, *, force: bool = False) -> ObservationReport:
         """Do now what is due, of one session or of all of the tenant's, and say what was done.
