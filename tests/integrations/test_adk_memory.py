@@ -13,7 +13,7 @@ from google.adk.memory.base_memory_service import BaseMemoryService
 from google.adk.memory.memory_entry import MemoryEntry
 from google.adk.runners import Runner
 from google.adk.sessions.session import Session
-from google.adk.tools import load_memory
+from google.adk.tools.load_memory_tool import load_memory_tool
 from google.adk.tools.preload_memory_tool import PreloadMemoryTool
 from google.genai import types
 
@@ -25,7 +25,7 @@ from tests.context.opening import context_app
 from tests.integrations.adk_scripts import ScriptedModel, ask, call, runner_for, spoken, text_of
 
 pytestmark = pytest.mark.anyio
-WHO: dict[str, str] = {"app_name": "house", "user_id": "u1"}
+WHO: dict[str, Any] = {"app_name": "house", "user_id": "u1"}
 
 
 def event(text: str, author: str = "user", **fields: Any) -> Event:
@@ -198,7 +198,7 @@ async def test_adks_own_memory_tools_find_what_is_stored(app: App) -> None:
     service = LaminaMemoryService(app)
     await service.add_session_to_memory(session(event("My cat is called Mina")))
     model = ScriptedModel(call("load_memory", query="what is my cat called?"), "Mina.")
-    runner: Runner = runner_for(model, tools=[load_memory, PreloadMemoryTool()])
+    runner: Runner = runner_for(model, tools=[load_memory_tool, PreloadMemoryTool()])
     runner.memory_service = service
     events = await ask(runner, "what is my cat called?")
     assert "My cat is called Mina" in repr([one.response for one in events[1].get_function_responses()])

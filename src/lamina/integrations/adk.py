@@ -16,6 +16,7 @@ except ImportError as missing:
 from lamina.integrations.adk_memory import LaminaMemoryService, register_memory_service
 from lamina.integrations.adk_model import ERROR_KEY, RECEIPT_KEY, ContextAwareModel
 from lamina.integrations.adk_plugin import LaminaPlugin
+from lamina.integrations.adk_summarizer import LaminaSummarizer
 from lamina.integrations.adk_turn import session_key_of
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "ContextAwareModel",
     "LaminaMemoryService",
     "LaminaPlugin",
+    "LaminaSummarizer",
     "register_memory_service",
     "session_key_of",
 ]
