@@ -46,8 +46,11 @@ class App:
         clock: Clock | None = None,
         metrics: Metrics | None = None,
         environ: Mapping[str, str] | None = None,
+        observing: bool = True,
     ) -> None:
+        """An app on these settings. Without `observing` conversations are noted when asked, not in the background."""
         self.settings = settings
+        self._observing = observing
         self.metrics = metrics or Metrics.collecting()
         self._owns_metrics = metrics is None
         self._clock: Clock = clock or SystemClock()
@@ -68,7 +71,14 @@ class App:
         parts = build_parts(self.settings, embedder, self._clock, self.metrics)
         try:
             await parts.provider.initialize()
-            self._house = House(self.settings, parts, self._clock, self.metrics, models=self._models())
+            self._house = House(
+                self.settings,
+                parts,
+                self._clock,
+                self.metrics,
+                models=self._models(),
+                observing=self._observing,
+            )
         except BaseException:  # boundary: whatever went wrong, nothing stays open
             await parts.provider.shutdown()
             raise

@@ -83,8 +83,19 @@ def build_parts(settings: Settings, embedder: Embedder, clock: Clock, metrics: M
 class House:
     """Every room over the same parts; create it on the event loop, with the store open."""
 
-    def __init__(self, settings: Settings, parts: Parts, clock: Clock, metrics: Metrics, *, models: ChatModels) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        parts: Parts,
+        clock: Clock,
+        metrics: Metrics,
+        *,
+        models: ChatModels,
+        observing: bool = True,
+    ) -> None:
+        """`observing` starts the worker that notes conversations, where that is switched on."""
         self.parts = parts
+        self._observing = observing
         self.models = models
         self._settings = settings
         self._clock = clock
@@ -108,7 +119,7 @@ class House:
         if settings.memory.sweep_interval_s > 0:
             sweeper = Periodic(self.sweep, name="expiry", interval_s=settings.memory.sweep_interval_s, clock=clock)
             self._crew.start(sweeper, name="expiry")
-        if settings.observational_memory.enabled:
+        if settings.observational_memory.enabled and observing:
             _ = self.observation  # opened with the app: it finds what an earlier run left undone
 
     async def close(self) -> None:
@@ -245,7 +256,7 @@ class House:
             tenant=self._tenant,
             writers=lambda: writers_of(self.models.named(provider=settings.provider, model=settings.model)),
         )
-        if observation.worker is not None:
+        if observation.worker is not None and self._observing:
             self._crew.start(observation.worker, name="observation", stop_s=settings.stop_deadline_s)
         return observation
 

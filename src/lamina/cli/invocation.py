@@ -76,9 +76,10 @@ class Invocation:
             existing_store(settings.database)
 
         async def within() -> T:
-            # A command is over before a sweep would be due, and nobody reads its metrics.
+            # A command is over before a sweep would be due, it asks no model for notes on the way, and nobody reads
+            # its metrics.
             brief = settings.model_copy(update={"memory": replace(settings.memory, sweep_interval_s=0.0)})
-            async with App(brief, metrics=Metrics()) as app:
+            async with App(brief, metrics=Metrics(), observing=False) as app:
                 return await work(app)
 
         return asyncio.run(within())
