@@ -22,9 +22,11 @@ from lamina.errors import ConfigurationError, MissingIdentifierError
 from lamina.graph.service import GraphService
 from lamina.memory.hierarchy import Hierarchy
 from lamina.memory.service import MemoryService
+from lamina.observation.service import ObservationService
 from lamina.skill.service import SkillService
 from lamina.sync.context import SyncContext
 from lamina.sync.graph import SyncGraph
+from lamina.sync.observation import SyncObservation
 from lamina.sync.skill import SyncSkills
 from tests.stores import CountingEmbedder, static_embedder
 
@@ -49,6 +51,7 @@ def verbs(kind: type) -> dict[str, Callable[..., object]]:
         (SyncSkills, SkillService, {"toolset"}),
         (SyncGraph, GraphService, set()),
         (SyncContext, ContextService, {"tenant"}),
+        (SyncObservation, ObservationService, {"appended"}),
         (sync.SyncApp, lamina.App, {"start"}),
     ],
 )

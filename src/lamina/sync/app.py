@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from lamina.sync.graph import SyncGraph
     from lamina.sync.knowledge import SyncAudit, SyncKnowledge, SyncReferences
     from lamina.sync.learning import SyncLearning
+    from lamina.sync.observation import SyncObservation
     from lamina.sync.session import SyncSessions
     from lamina.sync.skill import SyncSkills
 
@@ -90,6 +91,13 @@ class SyncApp:
         from lamina.sync.session import SyncSessions
 
         return SyncSessions(self._room("sessions"), self._loop)
+
+    @cached_property
+    def observation(self) -> "SyncObservation":
+        """Notes on conversations."""
+        from lamina.sync.observation import SyncObservation
+
+        return SyncObservation(self._room("observation"), self._loop)
 
     @cached_property
     def context(self) -> "SyncContext":

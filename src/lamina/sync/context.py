@@ -22,6 +22,7 @@ class SyncContext(Twin[ContextService]):
 
     retrieve = blocking(ContextService.retrieve)
     assemble = blocking(ContextService.assemble)
+    turn = blocking(ContextService.turn)
     list_receipts = blocking(ContextService.list_receipts)
     get_receipt = blocking(ContextService.get_receipt)
     store_receipt = blocking(ContextService.store_receipt)
@@ -42,3 +43,7 @@ class SyncContext(Twin[ContextService]):
     def with_counter(self, count: TokenCounter) -> "SyncContext":
         """The same context with another way to count tokens."""
         return SyncContext(self._inner.with_counter(count), self._loop)
+
+    def with_memory_token_budget(self, budget: int) -> "SyncContext":
+        """The same context with another budget for Conversation Memory."""
+        return SyncContext(self._inner.with_memory_token_budget(budget), self._loop)
