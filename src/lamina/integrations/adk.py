@@ -13,6 +13,7 @@ try:
 except ImportError as missing:
     raise ConfigurationError("Agents of ADK need the google-adk package: pip install 'lamina[adk]'") from missing
 
+from lamina.integrations.adk_chat import AdkChatModel
 from lamina.integrations.adk_memory import LaminaMemoryService, register_memory_service
 from lamina.integrations.adk_model import ERROR_KEY, RECEIPT_KEY, ContextAwareModel
 from lamina.integrations.adk_plugin import LaminaPlugin
@@ -22,6 +23,7 @@ from lamina.integrations.adk_turn import session_key_of
 __all__ = [
     "ERROR_KEY",
     "RECEIPT_KEY",
+    "AdkChatModel",
     "ContextAwareModel",
     "LaminaMemoryService",
     "LaminaPlugin",
