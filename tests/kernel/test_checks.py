@@ -1,6 +1,7 @@
 """Checks of input that every room shares; what memory makes of them is in tests/memory/test_validate.py."""
 
 import math
+import re
 from enum import StrEnum
 
 import pytest
@@ -29,6 +30,37 @@ def test_a_name_has_no_control_characters_and_a_longest_length() -> None:
 @given(st.text(st.characters(exclude_categories=["Cc", "Cs"]), min_size=1, max_size=256).filter(str.strip))
 def test_any_other_name_comes_back_as_it_is(name: str) -> None:
     assert checks.check_name("key", name) == name
+
+
+@pytest.mark.parametrize(
+    ("name", "character", "position"),
+    [
+        ("deploy\u200b", "U+200B", 7),
+        ("\ufeffdeploy", "U+FEFF", 1),
+        ("de\u00adploy", "U+00AD", 3),
+        ("deploy\u200d", "U+200D", 7),
+        ("dep\u200cloy", "U+200C", 4),
+        ("deploy\ufe0f", "U+FE0F", 7),
+        ("a\u202eb", "U+202E", 2),
+        ("a\U000e0041", "U+E0041", 2),
+        ("a\u3164", "U+3164", 2),
+        ("می\u200c", "U+200C", 3),
+    ],
+)
+def test_a_new_name_has_no_characters_that_nobody_sees(name: str, character: str, position: int) -> None:
+    with pytest.raises(
+        InvalidInputError, match=rf"{re.escape(character)} at position {position}; remove it"
+    ) as refused:
+        checks.check_new_name("key", name, operation="save")
+    assert refused.value.details == {"field": "key", "character": character}
+    assert checks.check_name("key", name) == name  # what is there already can still be named
+
+
+@pytest.mark.parametrize(
+    "name", ["deploy", "naïve", "می\u200cخواهم", "👨\u200d👩\u200d👧", "❤\ufe0f", "क्\u200dष", "東京 2025"]
+)
+def test_joiners_that_shape_what_is_seen_belong_to_a_name(name: str) -> None:
+    assert checks.check_new_name("key", name) == name
 
 
 @given(st.text(max_size=20))

@@ -8,7 +8,7 @@ import lamina.sync
 from lamina.app import App
 from lamina.config import Settings
 from lamina.database.settings import DatabaseSettings
-from lamina.errors import ContentTooLongError, InvalidInputError
+from lamina.errors import ContentTooLongError, InvalidInputError, KnowledgeNotFoundError
 from lamina.kernel.redact import redact
 from lamina.knowledge.reference import ReferenceService
 from lamina.knowledge.service import KnowledgeService
@@ -150,3 +150,17 @@ def test_any_text_is_stored_exactly_or_hidden_or_refused(store_url: str) -> None
                 app.knowledge.search(text, threshold=0)
 
         check()
+
+
+@pytest.mark.parametrize("key", ["deploy\u200b", "\u2060deploy", "dep\u200dloy", "deploy\ufe0f", "deploy\u202e"])
+async def test_no_two_keys_look_the_same_by_characters_nobody_sees(
+    knowledge: KnowledgeService, references: ReferenceService, key: str
+) -> None:
+    await knowledge.save("deploy", "Never on a Friday", category="rule")
+    with pytest.raises(InvalidInputError, match=r"invisible character U\+"):
+        await knowledge.save(key, "Always on a Friday", category="rule")
+    with pytest.raises(InvalidInputError, match=r"invisible character U\+"):
+        await references.save(key, type="documentation", location="https://example.org", summary="x")
+    assert [entry.key for entry in (await knowledge.list()).entries] == ["deploy"]
+    with pytest.raises(KnowledgeNotFoundError):  # what an older version kept could be named and removed
+        await knowledge.delete(key)

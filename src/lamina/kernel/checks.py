@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Never, TypeGuard, TypeVar
 
 from lamina.errors import ContentTooLongError, InvalidInputError, QueryTooLongError
-from lamina.kernel.text import unstorable
+from lamina.kernel.text import unseen, unstorable
 
 MAX_NAME = 256
 MAX_TAGS = 100
@@ -40,6 +40,20 @@ def check_name(field: str, value: object, *, longest: int = MAX_NAME, operation:
             max_length=longest,
         )
     return str.__str__(value)
+
+
+def check_new_name(field: str, value: object, *, longest: int = MAX_NAME, operation: str | None = None) -> str:
+    """A name under which something new is kept: without characters that nobody sees, so that no two look the same."""
+    name = check_name(field, value, longest=longest, operation=operation)
+    if (place := unseen(name)) is not None:
+        character = f"U+{ord(name[place]):04X}"
+        refuse(
+            f"{field} has the invisible character {character} at position {place + 1}; remove it.",
+            operation,
+            field=field,
+            character=character,
+        )
+    return name
 
 
 def check_text(field: str, value: object, *, longest: int, operation: str | None = None) -> str:

@@ -10,6 +10,14 @@ _URL_SECRET = re.compile(r"([?&][^=&\s]*(?:password|passwd|secret|token|key)[^=&
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
+_UNSEEN = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164"
+    "\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
+    # Joiners and variants shape letters of other scripts and pictures; beside a Latin letter nobody sees them.
+    "|(?:^|(?<=[\x00-\u02ff]))[\u200c\u200d\ufe00-\ufe0f]|[\u200c\u200d](?:(?=[\x00-\u02ff])|$)"
+)
+
+
 def unstorable(text: str) -> str | None:
     """Why the text cannot be stored exactly on every engine, as a phrase; None when it can."""
     if "\x00" in text:
@@ -17,6 +25,17 @@ def unstorable(text: str) -> str | None:
     if not text.isascii() and _SURROGATE.search(text):
         return "contains a lone surrogate"
     return None
+
+
+def unseen(text: str) -> int | None:
+    """Where the first character stands that no reader sees, such as a zero-width space; None where there is none.
+
+    Joiners between letters of scripts that need them, and within pictures, are seen in what they join.
+    """
+    if text.isascii():
+        return None
+    found = _UNSEEN.search(text)
+    return None if found is None else found.start()
 
 
 def content_hash(text: str) -> bytes:

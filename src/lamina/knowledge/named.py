@@ -17,7 +17,7 @@ from lamina.errors import ConfigurationError, InvalidInputError, LaminaError
 from lamina.index.engine import SearchEngine
 from lamina.index.query import Query, prepare_query
 from lamina.index.store import Indexable, ScopeKey, indexable
-from lamina.kernel.checks import check_limit, check_name, check_query
+from lamina.kernel.checks import check_limit, check_name, check_new_name, check_query
 from lamina.kernel.clock import Clock
 from lamina.kernel.redact import redact
 from lamina.knowledge.audit import AuditLog
@@ -64,7 +64,7 @@ class NamedTextService:
 
     def _new_name(self, field: str, value: object) -> str:
         """A name to keep something under. One that holds a secret is refused: it could not be found again hidden."""
-        name = check_name(field, value)
+        name = check_new_name(field, value)
         if self._hide(name) != name:
             raise InvalidInputError(
                 f"{field} looks as if it held a password or a token; choose a name without it.",
