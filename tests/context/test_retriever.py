@@ -245,3 +245,10 @@ async def test_a_runtime_provider_that_fails_costs_its_own_layer_only() -> None:
 async def test_a_limit_that_is_none_is_refused(limit: object) -> None:
     with pytest.raises(InvalidInputError, match="max_per_layer"):
         await ContextRetriever().retrieve("deploy", max_per_layer=limit)  # type: ignore[arg-type]
+
+
+async def test_one_layer_may_be_named_without_a_list() -> None:
+    found = await ContextRetriever(sources=full_house()).retrieve("deploy", "user_knowledge")
+    assert set(found.items) == {KNOWLEDGE}
+    with pytest.raises(InvalidInputError, match="no context layer 'knowledge'"):
+        await ContextRetriever(sources=full_house()).retrieve("deploy", "knowledge")

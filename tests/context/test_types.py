@@ -36,6 +36,19 @@ def test_an_unknown_layer_is_refused_with_the_names_there_are() -> None:
     assert caught.value.details["layers"] == [layer.value for layer in ContextLayer]
 
 
+def test_a_single_name_is_a_list_of_one_layer() -> None:
+    assert ContextLayer.parse_all("user_knowledge") == (ContextLayer.USER_KNOWLEDGE,)
+    assert ContextLayer.parse_all(ContextLayer.OBSERVATIONS) == (ContextLayer.OBSERVATIONS,)
+    twice = ContextLayer.parse_all(["user_knowledge", ContextLayer.USER_KNOWLEDGE, "observations"])
+    assert twice == (ContextLayer.USER_KNOWLEDGE, ContextLayer.OBSERVATIONS)
+
+
+@pytest.mark.parametrize("layers", [5, True, object()])
+def test_what_is_no_list_of_layers_is_refused(layers: object) -> None:
+    with pytest.raises(InvalidInputError, match="layers must be a list"):
+        ContextLayer.parse_all(layers)  # type: ignore[arg-type]
+
+
 def test_trust_falls_from_the_application_to_imports() -> None:
     assert [origin.trust for origin in Origin] == ["full", "high", "medium", "low", "low"]
 

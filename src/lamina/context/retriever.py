@@ -77,7 +77,7 @@ class ContextRetriever:
     async def retrieve(
         self,
         query: str,
-        layers: Sequence[ContextLayer | str] | None = None,
+        layers: Sequence[ContextLayer | str] | str | None = None,
         *,
         max_per_layer: int | None = None,
         session_key: str | None = None,
@@ -89,7 +89,7 @@ class ContextRetriever:
         A query without keywords finds nothing and asks nobody; only Runtime Context, observations and reflections
         need none. Raises InvalidInputError for an unknown layer, a query that is no text or a limit below 1.
         """
-        chosen = DEFAULT_LAYERS if layers is None else tuple(dict.fromkeys(map(ContextLayer.parse, layers)))
+        chosen = DEFAULT_LAYERS if layers is None else ContextLayer.parse_all(layers)
         limit = self.settings.max_per_layer if max_per_layer is None else max_per_layer
         if not is_whole(limit, 1, sys.maxsize):
             raise InvalidInputError("max_per_layer must be a whole number from 1.", details={"field": "max_per_layer"})

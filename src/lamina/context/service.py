@@ -119,7 +119,7 @@ class ContextService:
     async def retrieve(
         self,
         query: str,
-        layers: Sequence[ContextLayer | str] | None = None,
+        layers: Sequence[ContextLayer | str] | str | None = None,
         *,
         max_per_layer: int | None = None,
         session_key: str | None = None,
@@ -136,7 +136,7 @@ class ContextService:
         base: str,
         *,
         query: str,
-        layers: Sequence[ContextLayer | str] = TURN_LAYERS,
+        layers: Sequence[ContextLayer | str] | str = TURN_LAYERS,
         budget_tokens: int | None = None,
         memory_budget_tokens: int | None = None,
         max_per_layer: int | None = None,
@@ -234,7 +234,7 @@ class ContextService:
     async def _retrieve(
         self,
         query: str,
-        layers: Sequence[ContextLayer | str] | None,
+        layers: Sequence[ContextLayer | str] | str | None,
         also: Sequence[Place],
         max_per_layer: int | None,
         session_key: str | None,

@@ -1,6 +1,6 @@
 """The nouns of context: layers, items, where they came from, and what a retrieval gives back."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -41,6 +41,17 @@ class ContextLayer(StrEnum):
                 f"There is no context layer {value!r}; choose one of {', '.join(names)}.",
                 details={"field": "layers", "layers": names},
             ) from None
+
+    @classmethod
+    def parse_all(cls, values: "Iterable[ContextLayer | str] | ContextLayer | str") -> "tuple[ContextLayer, ...]":
+        """The layers named, each once; a single name is a list of one. Raises InvalidInputError like `parse`."""
+        if isinstance(values, str):
+            return (cls.parse(values),)
+        if not isinstance(values, Iterable):
+            raise InvalidInputError(
+                "layers must be a list of names of layers.", details={"field": "layers", "type": type(values).__name__}
+            )
+        return tuple(dict.fromkeys(map(cls.parse, values)))
 
 
 class Semantic(StrEnum):
