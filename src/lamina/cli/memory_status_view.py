@@ -1,0 +1,120 @@
+"""The figures of observational memory as people read them."""
+
+from collections.abc import Sequence
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from lamina.cli.output import one_line
+from lamina.cli.sizes import count_text
+from lamina.cli.tables import bar, moment
+from lamina.observation.economics import MemoryStatus
+from lamina.observation.service import Timeline
+from lamina.observation.types import Spent
+
+_BAR = 30
+_NARROW_BAR = 12
+
+
+def session_view(status: MemoryStatus, timeline: Timeline) -> RenderableType:
+    """One session: where its tokens went, what was sent and spent, what failed."""
+    return Group(one_line(status.session_key or "", "bold"), _tokens(status, timeline), _facts(status))
+
+
+def sessions_view(total: MemoryStatus, each: Sequence[MemoryStatus]) -> RenderableType:
+    """Sessions, one a row, then the sums of all."""
+    if not each:
+        return Text("no conversations", style="yellow")
+    table = Table(box=box.ROUNDED, border_style="dim", header_style="bold", expand=True)
+    table.add_column("session", ratio=1, overflow="fold")
+    for heading in ("raw tokens", "notes", "in memory", "waiting", "unchanged"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    most = max(one.raw_tokens for one in each)
+    for one in each:
+        name = one_line(one.session_key or "")
+        if one.failing:
+            name.append(f"\n✗ {one_line(one.last_error or 'failing').plain}", style="red")
+        raw = Text.assemble((bar(one.raw_tokens / max(most, 1), _NARROW_BAR).rstrip(), "cyan"), f" {one.raw_tokens:,}")
+        memory = f"{one.memory_tokens:,}" + (f" ({one.compression:.0f}x)" if one.compression else "")
+        table.add_row(name, raw, _notes(one), memory, f"{one.pending_tokens:,}", _unchanged(one))
+    return Group(table, _facts(total, title=f"all {count_text(total.sessions, 'session')}"))
+
+
+def _tokens(status: MemoryStatus, timeline: Timeline) -> Table:
+    reflected = sum(note.tokens for note in timeline.reflections)
+    generations = sorted({note.generation for note in timeline.reflections})
+    told = f"generation {', '.join(map(str, generations))}" if generations else ""
+    smaller = f"{status.compression:.1f} times smaller than what it stands for" if status.compression else ""
+    rows = [
+        ("raw", status.raw_tokens, "dim", count_text(timeline.last_sequence, "message")),
+        ("noted", status.observed_tokens, "blue", f"through message {timeline.watermark}"),
+        ("waiting", status.pending_tokens, "bold", "not noted yet"),
+        ("in memory", status.memory_tokens, "cyan", smaller),
+        ("  reflections", reflected, "magenta", _join(str(status.reflections), told)),
+        ("  observations", status.memory_tokens - reflected, "cyan", str(status.observations)),
+    ]
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True)
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(style="dim", overflow="fold")
+    most = max(status.raw_tokens, 1)
+    for name, tokens, style, remark in rows:
+        table.add_row(name, Text(bar(tokens / most, _BAR), style=style), f"{tokens:,}", remark)
+    return table
+
+
+def _facts(status: MemoryStatus, title: str | None = None) -> Table:
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(no_wrap=True, style="dim")
+    table.add_column(overflow="fold")
+    rows = [
+        ("in memory", f"{status.memory_tokens:,} tokens for {status.observed_tokens:,} noted") if title else None,
+        ("sent", _sent(status)),
+        ("observer", _spent(status.observer)),
+        ("reflector", _spent(status.reflector)),
+        ("provisional", count_text(status.provisional, "note") + " to be written anew") if status.provisional else None,
+        ("left out", count_text(status.dropped_entries, "line") + " that no message proves")
+        if status.dropped_entries
+        else None,
+        ("failing", _failing(status)) if status.failing else None,
+    ]
+    if title:
+        table.add_row(Text(title, style="bold"), "")
+    for row in rows:
+        if row is not None:
+            table.add_row(row[0], one_line(row[1], "red" if row[0] == "failing" else ""))
+    return table
+
+
+def _notes(status: MemoryStatus) -> str:
+    return f"{status.reflections}+{status.observations}"
+
+
+def _sent(status: MemoryStatus) -> str:
+    if not status.turns:
+        return "no prompt carried notes yet"
+    turns = count_text(status.turns, "turn")
+    return f"{status.sent_tokens:,} tokens of notes in {turns}, {_unchanged(status)} unchanged"
+
+
+def _unchanged(status: MemoryStatus) -> str:
+    return f"{100 * status.unchanged_tokens // status.sent_tokens} %" if status.sent_tokens else "–"
+
+
+def _spent(spent: Spent) -> str:
+    if not spent.calls:
+        return "no model was asked"
+    return f"{count_text(spent.calls, 'call')}, {spent.input_tokens:,} tokens read, {spent.output_tokens:,} written"
+
+
+def _failing(status: MemoryStatus) -> str:
+    again = "" if status.next_attempt_at is None else f"again from {moment(status.next_attempt_at)} UTC"
+    what = status.last_error or count_text(status.failing, "session")
+    return _join(what, again)
+
+
+def _join(*parts: str) -> str:
+    return ", ".join(part for part in parts if part)
