@@ -80,8 +80,7 @@ async def ask(desk: Desk, observer: Observer, lease: Lease, batch: Batch) -> Obs
         observed = await observer.observe(request)
     except LaminaError:
         raise
-    except Exception as error:
-        # isolation: an observer is anybody's code, and a mistake in it must cost one note, not the worker
+    except Exception as error:  # isolation: an observer is anybody's code; its mistake costs one note, not the worker
         _log.exception("the observer of session %s broke", lease.session_key)
         raise LaminaError(f"The observer broke ({type(error).__name__}).") from error
     return replace(observed, entries=checked_entries(observed.entries, allowed=batch.sequences))

@@ -173,7 +173,7 @@ class _Shift:
                 except LostError as lost:
                     _log.info("session %s: what was made is thrown away: %s", self._lease.session_key, lost)
                     self._turn.lost = True
-                except Exception as error:  # noqa: BLE001 -- raised again below: a task group would wrap it
+                except Exception as error:  # noqa: BLE001 -- boundary: raised again below, not wrapped by the group
                     failure = error
                 group.cancel_scope.cancel()
         finally:
@@ -222,10 +222,11 @@ class _Shift:
     async def _condense(self, kind: Kind) -> None:
         if self._patient and is_resting(self._lease.state.reflect_at, self._desk.clock.now()):
             return
-        chosen = _CHOOSE[kind](self._desk, await self._notes(), self._lease)
+        notes = await self._notes()
+        chosen = _CHOOSE[kind](self._desk, notes, self._lease)
         if not chosen:
             return
-        done = await condense(self._desk, self._lease, kind, chosen)
+        done = await condense(self._desk, self._lease, kind, chosen, notes)
         self._lease = done.lease
         if done.error is not None:
             self._turn.failures += (done.error,)

@@ -17,9 +17,9 @@ from lamina.kernel.ids import new_id
 from lamina.kernel.text import content_hash
 from lamina.observation.desk import Desk, checked_entries, sized
 from lamina.observation.observing import count_spent, delay_s
-from lamina.observation.settings import ObservationSettings
 from lamina.observation.state import Lease, LostError, commit_state, hold_session, one_more, spent_by
 from lamina.observation.store import StoredNote, delete_notes, insert_note
+from lamina.observation.targets import observations_target, reflections_due, reflections_target
 from lamina.observation.types import Note, Reflected, ReflectorRequest, Spent
 
 _log = logging.getLogger("lamina.observation")
@@ -51,48 +51,62 @@ def notes_to_reflect(desk: Desk, notes: Sequence[StoredNote], lease: Lease) -> l
 
 
 def notes_to_consolidate(desk: Desk, notes: Sequence[StoredNote], lease: Lease) -> list[StoredNote]:
-    """All current reflections, when there are too many, or they leave no room for observations; else none."""
+    """All current reflections, when there are too many, or notes no longer fit the memory section; else none."""
     current = [one for one in _condensable(desk, notes) if one.note.generation > 0]
-    settings = desk.settings
-    room = reflection_room(settings)
-    crowded = room > 0 and sum(one.note.tokens for one in current) > room
-    if len(current) < settings.consolidation_threshold and not crowded:
+    if not _is_crowded(desk, [one.note for one in current], _observation_tokens(notes)):
         return []
     return [] if _fingerprint([one.note for one in current]) == lease.state.consolidate_tried else current
 
 
-def reflection_room(settings: ObservationSettings) -> int:
-    """Tokens that reflections may take beside observations; 0 where the budget does not say."""
-    if not settings.memory_token_budget:
-        return 0
-    return max(settings.memory_token_budget - settings.observation_token_threshold, settings.memory_token_budget // 2)
+def _is_crowded(desk: Desk, reflections: Sequence[Note], observation_tokens: int) -> bool:
+    return reflections_due(
+        reflections=len(reflections),
+        reflection_tokens=sum(note.tokens for note in reflections),
+        observation_tokens=observation_tokens,
+        settings=desk.settings,
+    )
 
 
-async def condense(desk: Desk, lease: Lease, kind: Kind, condensed: Sequence[StoredNote]) -> Reflection:
-    """Condense the notes and commit. Raises LostError."""
-    notes = tuple(one.note for one in condensed)
+def _observation_tokens(notes: Sequence[StoredNote]) -> int:
+    return sum(one.note.tokens for one in notes if one.note.generation == 0)
+
+
+async def condense(
+    desk: Desk, lease: Lease, kind: Kind, condensed: Sequence[StoredNote], notes: Sequence[StoredNote]
+) -> Reflection:
+    """Condense some of the session's notes and commit. Raises LostError."""
+    chosen = tuple(one.note for one in condensed)
+    rows = {one.row for one in condensed}
+    beside = [one for one in notes if one.row not in rows]
     try:
-        reflected = await _ask(desk, lease, kind, notes)
+        reflected = await _ask(desk, lease, chosen, _target(desk, kind, chosen, beside))
     except LaminaError as error:
         return await _failed(desk, lease, kind, error)
-    made = _note_of(desk, lease, notes, reflected)
+    made = _note_of(desk, lease, chosen, reflected)
     if made is None:
         return await _rejected(desk, lease, kind, condensed, reflected.spent)
-    return await _commit(desk, lease, kind, condensed, made, reflected.spent)
+    # What is still too large would be condensed over and over, a little each time; it waits for another one instead.
+    still = kind == "reflections" and _is_crowded(desk, [made], _observation_tokens(beside))
+    tried = _fingerprint([made]) if still else None
+    return await _commit(desk, lease, kind, condensed, made, reflected.spent, tried)
 
 
-async def _ask(desk: Desk, lease: Lease, kind: Kind, notes: tuple[Note, ...]) -> Reflected:
-    tokens = sum(note.tokens for note in notes)
-    target = tokens // 2
-    if kind == "reflections" and (room := reflection_room(desk.settings)):
-        target = min(target, room // 2)
-    request = ReflectorRequest(session_key=lease.session_key, notes=notes, target_tokens=max(1, target))
+def _target(desk: Desk, kind: Kind, chosen: Sequence[Note], beside: Sequence[StoredNote]) -> int:
+    tokens, model = sum(note.tokens for note in chosen), desk.writers.model is not None
+    if kind == "reflections":
+        waiting = _observation_tokens(beside)
+        return reflections_target(tokens, observation_tokens=waiting, settings=desk.settings, model=model)
+    others = sum(one.note.tokens for one in beside if one.note.generation > 0)
+    return observations_target(tokens, reflection_tokens=others, settings=desk.settings, model=model)
+
+
+async def _ask(desk: Desk, lease: Lease, notes: tuple[Note, ...], target_tokens: int) -> Reflected:
+    request = ReflectorRequest(session_key=lease.session_key, notes=notes, target_tokens=target_tokens)
     try:
         return await desk.writers.reflector.reflect(request)
     except LaminaError:
         raise
-    except Exception as error:
-        # isolation: a reflector is anybody's code, and a mistake in it must cost one reflection, not the worker
+    except Exception as error:  # isolation: a reflector is anybody's code; its mistake costs one reflection at most
         _log.exception("the reflector of session %s broke", lease.session_key)
         raise LaminaError(f"The reflector broke ({type(error).__name__}).") from error
 
@@ -125,12 +139,15 @@ def _note_of(desk: Desk, lease: Lease, notes: Sequence[Note], reflected: Reflect
 
 
 async def _commit(
-    desk: Desk, lease: Lease, kind: Kind, condensed: Sequence[StoredNote], made: Note, spent: Spent
+    desk: Desk,
+    lease: Lease,
+    kind: Kind,
+    condensed: Sequence[StoredNote],
+    made: Note,
+    spent: Spent,
+    tried: str | None,
 ) -> Reflection:
     rows = [one.row for one in condensed]
-    room = reflection_room(desk.settings)
-    # What is still too large would be condensed over and over, a little each time; it waits for another one instead.
-    tried = _fingerprint([made]) if kind == "reflections" and 0 < room < made.tokens else None
 
     def work(link: Link) -> Lease:
         held = hold_session(link, lease)
