@@ -48,7 +48,7 @@ async def test_the_session_comes_from_the_bound_context_unless_it_is_named(app: 
         assert numbers(await sessions.messages()) == [1]
     with pytest.raises(MissingIdentifierError, match="session_key") as refused:
         await sessions.append(role="user", content="in none")
-    assert refused.value.details == {"missing": ["session_key"]}
+    assert refused.value.details["missing"] == ["session_key"]
     with app.session(None), pytest.raises(MissingIdentifierError):
         await sessions.get()
 

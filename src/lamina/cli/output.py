@@ -28,6 +28,7 @@ NEXT_STEPS = {
     "KNOWLEDGE_NOT_FOUND": "Check the key; `lamina knowledge list` shows them all.",
     "REFERENCE_NOT_FOUND": "Check the name; `lamina reference list` shows them all.",
     "LEARNING_NOT_FOUND": "Check the id; `lamina learning list` shows them all.",
+    "SESSION_NOT_FOUND": "Check the key; `lamina session list` shows them all.",
     "RECEIPT_NOT_FOUND": "`lamina context receipts` lists what is stored; context.store_receipts turns storing on.",
     "QUARANTINE_NOT_FOUND": "`lamina quarantine list --all` shows every case and its id.",
     "SKILL_NOT_FOUND": "`lamina skill list` names those there are.",

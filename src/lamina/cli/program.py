@@ -23,12 +23,16 @@ from lamina.cli import (
     hierarchy,
     knowledge,
     learning,
+    memory_status,
     models,
+    observe,
     quarantine,
     reference,
     search,
+    session,
     skill,
     store,
+    timeline,
 )
 from lamina.cli.command import shared_options
 from lamina.cli.output import is_narrow
@@ -119,6 +123,10 @@ for room in (search, entries, hierarchy, files, models, store, demo, doctor, con
 for group in (knowledge.commands, graph.commands, learning.commands, skill.commands, reference.commands):
     program.add_typer(group, rich_help_panel="Knowledge")
 program.add_typer(audit.commands, rich_help_panel="Knowledge")
+timeline.join(session.commands)
+program.add_typer(session.commands, rich_help_panel="Conversations")
+for room in (observe, memory_status):
+    program.add_typer(room.commands)
 for group in (context.commands, quarantine.commands):
     program.add_typer(group, rich_help_panel="Context")
 

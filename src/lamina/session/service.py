@@ -307,7 +307,7 @@ class SessionService:
         if key is None:
             raise MissingIdentifierError(
                 "No session: pass session_key, or bind one with `with app.session(key):`.",
-                details={"missing": ["session_key"]},
+                details={"missing": ["session_key"], "next": "Name the session; on the command line, --session KEY."},
             )
         return check_session_key(key)
 
