@@ -15,6 +15,7 @@ from tests.endpoint.loopback import fixed
 
 Usage = namedtuple("Usage", ["total", "used", "free"])
 ALL = ["configuration", "embedder", "store", "schema", "disk space", "pages", "writing", "model", "index"]
+ALL += ["conversations"]
 
 
 def change(store: Path, statement: str) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from lamina.cli.consistency import count_entries, find_loose_ends
+from lamina.cli.consistency import count_conversations, count_entries, find_loose_ends, find_loose_messages
 from lamina.cli.output import next_step
 from lamina.cli.sizes import bytes_text, count_text
 from lamina.config import LoadedSettings, Settings
@@ -85,6 +85,7 @@ def store_checks(settings: DatabaseSettings, model: Model | None) -> Iterator[Ch
     yield _guarded("writing", lambda: _writing(settings))
     yield _guarded("model", lambda: _model(settings, model))
     yield _guarded("index", lambda: _index(settings))
+    yield _guarded("conversations", lambda: _conversations(settings))
 
 
 def _guarded(name: str, check: Callable[[], Check]) -> Check:
@@ -189,3 +190,18 @@ def _index(settings: DatabaseSettings) -> Check:
     if marks > _MANY_MARKS and marks > memories:
         return Check(name="index", state="warning", found=found, next="`lamina db vacuum` removes the marks.")
     return Check(name="index", state="ok", found=found)
+
+
+def _conversations(settings: DatabaseSettings) -> Check:
+    (sessions, messages), loose = read_store(
+        settings, lambda link: (count_conversations(link), find_loose_messages(link))
+    )
+    found = f"{count_text(sessions, 'session')}, {count_text(messages, 'message')}"
+    if loose:
+        return Check(
+            name="conversations",
+            state="problem",
+            found=", ".join(f"{count} {name}" for name, count in loose.items()),
+            next="Open a backup with --store; `lamina session show KEY --all --json` still reads what is there.",
+        )
+    return Check(name="conversations", state="ok", found=found)
