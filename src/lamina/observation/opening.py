@@ -11,6 +11,7 @@ from lamina.llm.types import ChatModel
 from lamina.observability.metrics import Metrics
 from lamina.observation.desk import Compactor, Desk, Writers
 from lamina.observation.pipeline import Pipeline
+from lamina.observation.render import entry_counter
 from lamina.observation.service import ObservationService
 from lamina.observation.settings import ObservationSettings
 from lamina.observation.worker import ObservationWorker
@@ -54,9 +55,18 @@ def writers_of(model: ChatModel | None, *, count: TokenCounter = estimate_tokens
     """Who writes: the model, where there is one; else notes are extracted, provisionally."""
     from lamina.observation.extractive_observer import ExtractiveObserver
     from lamina.observation.extractive_reflector import ExtractiveReflector
+    from lamina.observation.model_observer import ModelObserver
+    from lamina.observation.model_reflector import ModelReflector
 
     extractive = ExtractiveObserver(count=count)
-    return Writers(observer=extractive, reflector=ExtractiveReflector(count=count))
+    if model is None:
+        return Writers(observer=extractive, reflector=ExtractiveReflector(count=count))
+    return Writers(
+        observer=ModelObserver(model),
+        reflector=ModelReflector(model, count=entry_counter(count)),
+        model=model.name,
+        fallback=extractive,
+    )
 
 
 def session_compactor(count: TokenCounter = estimate_tokens) -> Compactor:

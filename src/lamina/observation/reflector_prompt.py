@@ -38,10 +38,10 @@ How to condense
   others. Only lines of low priority that nobody will miss may stay uncited.
 
 Answer with JSON Lines: one object a line, nothing before, between or after them.
-{"text": "...", "kind": "...", "priority": "...", "status": "...", "from": ["e1", "e4"], "supersedes": [], "refers_to":
-null} text        one fact, in one sentence
-kind preference, constraint, decision, task, fact, event, question, outcome or error: the kind of the lines it is from
- priority    high, medium or low
+{"text": "...", "kind": "...", "priority": "...", "status": "...", "from": ["e4"], "supersedes": [], "refers_to": null}
+text        one fact, in one sentence
+kind        that of the lines it is from: preference, constraint, decision, task, fact, event, question, outcome, error
+priority    high, medium or low
 status      open or done
 from        the ids of the lines it was made from
 supersedes  the ids of earlier lines that no longer hold because of it
