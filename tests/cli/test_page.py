@@ -19,7 +19,7 @@ def test_every_command_is_explained_and_shown(path: str) -> None:
 
 
 def test_every_command_line_of_the_page_names_a_command() -> None:
-    lines = re.findall(r"^(?:\$ )?lamina ([a-z]+)(?: ([a-z]+))?", PAGE, re.MULTILINE)
+    lines = re.findall(r"^(?:\$ )?lamina ([a-z-]+)(?: ([a-z]+))?", PAGE, re.MULTILINE)
     assert len(lines) > 20
     assert {first for first, second in lines if first not in PATHS and f"{first} {second}" not in PATHS} == set()
 

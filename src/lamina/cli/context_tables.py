@@ -18,7 +18,9 @@ _TRUST = {"full": "bold green", "high": "green", "medium": "yellow", "low": "red
 _CUT = {
     "share": "section's share",
     "total": "over the budget",
-    "max_per_layer": "max_per_layer",
+    "memory": "memory budget",
+    "max_reflections_in_context": "max_reflections",
+    "max_observations_in_context": "max_observations",
     "quarantine": "in quarantine",
 }
 
@@ -46,6 +48,10 @@ def _headline(receipt: Receipt) -> Text:
         ("\nunchanged  ", "dim"),
         f"{receipt.unchanged_tokens:,} since the previous turn{share}",
     )
+    if receipt.memory_tokens:
+        budget = f" of {receipt.memory_budget_tokens:,}" if receipt.memory_budget_tokens else ""
+        told = f"{receipt.memory_tokens:,}{budget}, {receipt.unchanged_memory_tokens:,} of them unchanged"
+        line.append_text(Text.assemble(("\nmemory     ", "dim"), told))
     if receipt.keywords:
         line.append_text(Text.assemble("\n", ("keywords   ", "dim"), one_line(", ".join(receipt.keywords), "cyan")))
     return line

@@ -15,7 +15,7 @@ from lamina.observation.service import Timeline
 from lamina.observation.types import Spent
 
 _BAR = 30
-_NARROW_BAR = 12
+_NARROW_BAR = 24
 
 
 def session_view(status: MemoryStatus, timeline: Timeline) -> RenderableType:
@@ -29,24 +29,32 @@ def sessions_view(total: MemoryStatus, each: Sequence[MemoryStatus]) -> Renderab
         return Text("no conversations", style="yellow")
     table = Table(box=box.ROUNDED, border_style="dim", header_style="bold", expand=True)
     table.add_column("session", ratio=1, overflow="fold")
-    for heading in ("raw tokens", "notes", "in memory", "waiting", "unchanged"):
+    for heading in ("raw", "in memory", "notes", "waiting", "unchanged"):
         table.add_column(heading, justify="right", no_wrap=True)
-    most = max(one.raw_tokens for one in each)
+    most = max(1, *(one.raw_tokens for one in each))
     for one in each:
-        name = one_line(one.session_key or "")
+        name = Text.assemble(one_line(one.session_key or ""), "\n", _shares(one, most))
         if one.failing:
             name.append(f"\n✗ {one_line(one.last_error or 'failing').plain}", style="red")
-        raw = Text.assemble((bar(one.raw_tokens / max(most, 1), _NARROW_BAR).rstrip(), "cyan"), f" {one.raw_tokens:,}")
         memory = f"{one.memory_tokens:,}" + (f" ({one.compression:.0f}x)" if one.compression else "")
-        table.add_row(name, raw, _notes(one), memory, f"{one.pending_tokens:,}", _unchanged(one))
-    return Group(table, _facts(total, title=f"all {count_text(total.sessions, 'session')}"))
+        notes = f"{one.reflections} + {one.observations}"
+        table.add_row(name, f"{one.raw_tokens:,}", memory, notes, f"{one.pending_tokens:,}", _unchanged(one))
+    key = Text("█ in memory, ░ raw tokens; notes are reflections + observations\n", style="dim")
+    return Group(table, key, _facts(total, title=f"{count_text(total.sessions, 'session')} in all"))
+
+
+def _shares(status: MemoryStatus, most: int) -> Text:
+    """A session's raw tokens as a bar, and how much of it the notes take."""
+    width = round(_NARROW_BAR * status.raw_tokens / most)
+    memory = min(width, round(_NARROW_BAR * status.memory_tokens / most))
+    return Text.assemble(("█" * memory, "cyan"), ("░" * (width - memory), "dim"))
 
 
 def _tokens(status: MemoryStatus, timeline: Timeline) -> Table:
     reflected = sum(note.tokens for note in timeline.reflections)
     generations = sorted({note.generation for note in timeline.reflections})
     told = f"generation {', '.join(map(str, generations))}" if generations else ""
-    smaller = f"{status.compression:.1f} times smaller than what it stands for" if status.compression else ""
+    smaller = f"{status.compression:.1f} times smaller" if status.compression else ""
     rows = [
         ("raw", status.raw_tokens, "dim", count_text(timeline.last_sequence, "message")),
         ("noted", status.observed_tokens, "blue", f"through message {timeline.watermark}"),
@@ -87,10 +95,6 @@ def _facts(status: MemoryStatus, title: str | None = None) -> Table:
         if row is not None:
             table.add_row(row[0], one_line(row[1], "red" if row[0] == "failing" else ""))
     return table
-
-
-def _notes(status: MemoryStatus) -> str:
-    return f"{status.reflections}+{status.observations}"
 
 
 def _sent(status: MemoryStatus) -> str:

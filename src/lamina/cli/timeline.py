@@ -11,7 +11,7 @@ from lamina.errors import InvalidInputError
 if TYPE_CHECKING:
     from lamina.app import App
     from lamina.observation.service import Timeline
-    from lamina.session.types import Session
+    from lamina.session.types import Message, Session
 
 _EXAMPLES = (
     "lamina session timeline telegram:42:7",
@@ -39,11 +39,15 @@ def timeline(
     if entries < 0:
         raise InvalidInputError("--entries must be 0 or more.", details={"field": "--entries"})
 
-    async def work(app: "App") -> "tuple[Session, Timeline]":
-        return await app.sessions.get(key), await app.observation.timeline(key)
+    async def work(app: "App") -> "tuple[Session, tuple[Message, ...], Timeline]":
+        session = await app.sessions.get(key)
+        first = await app.sessions.messages(key, archived=None, limit=1)
+        last = await app.sessions.messages(key, archived=None, limit=1, after=max(0, session.last_sequence - 1))
+        return session, (*first, *last), await app.observation.timeline(key)
 
-    session, found = call.run(work)
-    document = {**timeline_record(found), "total_tokens": session.total_tokens, "messages": session.last_sequence}
-    call.output.show(document, TimelineView(session=session, timeline=found, entries=entries))
+    session, ends, found = call.run(work)
+    document = {**timeline_record(found), "total_tokens": session.total_tokens}
+    said = (ends[0].at, ends[-1].at) if ends else None
+    call.output.show(document, TimelineView(session=session, timeline=found, said=said, entries=entries))
     if not found.observations and not found.reflections:
         call.remark_if_off("observational_memory")

@@ -7,6 +7,7 @@ stretch between two ends of notes gets room by the root of its messages, and at 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import pairwise
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -66,6 +67,8 @@ class TimelineView:
 
     session: Session
     timeline: Timeline
+    said: tuple[datetime, datetime] | None = None
+    """When the first and the last message were said."""
     entries: int = 3
     """How many entries of each note are shown."""
 
@@ -81,17 +84,18 @@ class TimelineView:
         if self.timeline.last_sequence:
             yield from self._drawing(max(width - _LABELS, _NARROWEST))
         if self.notes:
-            yield Text(f"     {'note':<13} {'messages':<10} {'said':<24} tokens", style="dim")
+            yield Text(f"     {'note':<13} {'messages':<10} {'said':<20} tokens", style="dim")
         for number, note in enumerate(self.notes, 1):
             yield from self._note(number, note)
         yield self._rest()
 
     def _headline(self) -> Text:
         session = self.session
+        days = sorted({f"{moment:%Y-%m-%d}" for moment in self.said or ()})
         return Text.assemble(
             one_line(session.key, "bold"),
             f"  {count_text(session.last_sequence, 'message')}, {session.total_tokens:,} tokens",
-            (f"  {session.created_at:%Y-%m-%d} to {session.updated_at:%Y-%m-%d}\n", "dim"),
+            (f"  {_span(days)}\n", "dim"),
         )
 
     def _drawing(self, width: int) -> Iterator[Text]:
@@ -132,11 +136,10 @@ class TimelineView:
 
     def _note(self, number: int, note: Note) -> Iterator[RenderableType]:
         days = sorted({f"{entry.said_at:%Y-%m-%d}" for entry in note.entries})
-        span = "" if not days else days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
         yield Text.assemble(
             (f"{number:>3}  {_name(note.generation):<13}", f"bold {_style(note)}"),
             f" {_range(note):<10}",
-            (f" {span:<24}", "dim"),
+            (f" {_span(days):<20}", "dim"),
             f" {note.tokens:,} for {note.source_tokens:,}",
             (" provisional" if note.provisional else "", "yellow"),
         )
@@ -195,6 +198,14 @@ def _name(generation: int, *, plural: bool = False) -> str:
 def _range(note: Note) -> str:
     first, last = note.first_sequence, note.last_sequence
     return f"{first}" if first == last else f"{first}-{last}"
+
+
+def _span(days: Sequence[str]) -> str:
+    """The first and the last of some days, given in order; a year that they share stands once."""
+    if len(days) < 2:
+        return "".join(days)
+    first, last = days[0], days[-1]
+    return f"{first} to {last.removeprefix(first[:5])}"
 
 
 def _style(note: Note) -> str:
