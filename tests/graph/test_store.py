@@ -170,3 +170,26 @@ async def test_bad_bounds_and_sources_are_refused(sqlite_url: str) -> None:
             await app.graph.expand("Ann", tokens=-1)
         with pytest.raises(InvalidInputError, match="time zone"):
             await app.graph.find(at=datetime(2020, 1, 1))
+
+
+@pytest.mark.parametrize(
+    ("subject", "object"),
+    [
+        ("Ann", "password=tr0ub4dor"),
+        ("AKIAIOSFODNN7EXAMPLE", "Ann"),
+        ("The db password", "Zx9Kq2Lm"),
+        ("Ann", "https://ann:swordfish7@db.internal/x"),
+        ("deploy\u200b", "Ann"),
+    ],
+)
+async def test_a_triple_with_a_secret_or_a_name_nobody_can_tell_apart_is_refused(
+    sqlite_url: str, subject: str, object: str
+) -> None:
+    async with graph_app(sqlite_url) as app:
+        with pytest.raises(InvalidInputError, match=r"password or a token|invisible character") as refused:
+            await app.graph.add(subject, "is", object)
+        assert "tr0ub4dor" not in str(refused.value.to_dict())
+        with pytest.raises(InvalidInputError):
+            await app.graph.alias("Ann", "AKIAIOSFODNN7EXAMPLE")
+        assert await app.graph.find() == ()
+        assert await app.graph.remove("password=tr0ub4dor") == 0  # what an older version kept can be named and removed

@@ -1,8 +1,11 @@
-"""What makes two spellings one entity."""
+"""What makes two spellings one entity, and what a caller may name one."""
 
 import re
 from functools import lru_cache
 
+from lamina.errors import InvalidInputError
+from lamina.kernel.checks import check_name, check_new_name
+from lamina.kernel.redact import redact
 from lamina.kernel.text import normalise
 
 LONGEST_NAME = 120
@@ -37,3 +40,24 @@ def _bare(text: str) -> str:
         kept = shorter
     # What is nothing but signs, such as `()`, is still a name.
     return kept or text.strip()
+
+
+def check_entity(field: str, value: object) -> str:
+    """The name of an entity to look for; raises InvalidInputError for an empty or overlong one."""
+    return check_name(field, value, longest=LONGEST_NAME)
+
+
+def check_new_entity(field: str, value: object) -> str:
+    """A name to record something under; one that holds a secret, or characters nobody sees, is refused as well."""
+    name = check_new_name(field, value, longest=LONGEST_NAME)
+    refuse_secret(field, name)
+    return name
+
+
+def refuse_secret(field: str, text: str) -> None:
+    """Raise InvalidInputError when a text that the graph would keep in clear holds a secret."""
+    if redact(text, emails=False) != text:
+        raise InvalidInputError(
+            f"The {field} looks as if it held a password or a token; name the thing without it.",
+            details={"field": field},
+        )

@@ -15,7 +15,7 @@ from lamina.database.texts import StoredTexts
 from lamina.errors import ConfigurationError, InvalidInputError, LaminaError
 from lamina.graph.buffer import GraphBuffer
 from lamina.graph.expand import ExpandRequest, expand
-from lamina.graph.names import LONGEST_NAME, fold
+from lamina.graph.names import check_entity, check_new_entity, fold, refuse_secret
 from lamina.graph.reading import Edge, View, canonical_names, find_triples, read_entity, spelled_out
 from lamina.graph.settings import GraphSettings
 from lamina.graph.types import (
@@ -92,18 +92,20 @@ class GraphService:
     ) -> Triple:
         """Record a triple; without a source it gets one of its own, of kind `manual`.
 
-        Raises InvalidInputError for an unknown predicate, an empty or overlong name, an end before the beginning, and a
-        source of a kind whose texts the graph reads by itself; ConfigurationError while the graph is off.
+        Raises InvalidInputError for an unknown predicate, a name that is empty, overlong or holds a secret, an end
+        before the beginning, and a source of a kind whose texts the graph reads itself; ConfigurationError while it is
+        off.
         """
         with self._verb("graph_add"):
             self._require_enabled()
             found = FoundTriple(
-                subject=_name("subject", subject),
+                subject=check_new_entity("subject", subject),
                 predicate=check_choice("predicate", predicate, Predicate),
-                object=_name("object", object),
+                object=check_new_entity("object", object),
                 valid_from=check_moment("valid_from", valid_from),
                 valid_until=check_moment("valid_until", valid_until),
             )
+            refuse_secret("object", f"{found.subject} is {found.object}")
             if found.valid_from and found.valid_until and found.valid_until <= found.valid_from:
                 raise InvalidInputError("valid_until must be after valid_from.", details={"field": "valid_until"})
             origin = self._checked(source or Source(kind=MANUAL, key=new_id()))
@@ -134,7 +136,7 @@ class GraphService:
             self._require_enabled()
             chosen = check_choice("predicate", predicate, Predicate)
             moment = check_moment("until", until) or self.clock.now()
-            names = (_name("subject", subject), None if object is None else _name("object", object))
+            names = (check_entity("subject", subject), None if object is None else check_entity("object", object))
             return await self.database.write(
                 lambda link: end_triples(
                     link,
@@ -165,7 +167,7 @@ class GraphService:
         with self._verb("graph_find"):
             size = self._limit(limit)
             view = self._view(reach, at, () if predicate is None else (predicate,))
-            ends = [None if name is None else fold(_name("name", name)) for name in (subject, object)]
+            ends = [None if name is None else fold(check_entity("name", name)) for name in (subject, object)]
             if not self.settings.enabled:
                 return ()
 
@@ -178,7 +180,7 @@ class GraphService:
     async def entity(self, name: str, *, reach: Reach = EVERYBODY) -> Entity | None:
         """An entity with its spellings and aliases; None when nothing within reach names it."""
         with self._verb("graph_entity"):
-            view, sought = self._view(reach), fold(_name("name", name))
+            view, sought = self._view(reach), fold(check_entity("name", name))
             if not self.settings.enabled:
                 return None
             return await self.database.read(
@@ -219,7 +221,7 @@ class GraphService:
         Raises InvalidInputError for a depth or a limit beyond the settings' bounds.
         """
         with self._verb("graph_traverse"):
-            start = _name("name", name)
+            start = check_entity("name", name)
             bounds = Bounds(depth=self._depth(depth), most=self._limit(limit), fanout=self.settings.fanout)
             way = check_choice("direction", direction, Direction)
             view = self._view(reach, at, predicates)
@@ -239,7 +241,7 @@ class GraphService:
     ) -> tuple[Visit, ...] | None:
         """One of the shortest ways between two entities, triples followed both ways; None when none is found."""
         with self._verb("graph_path"):
-            ends = (_name("start", start), _name("goal", goal))
+            ends = (check_entity("start", start), check_entity("goal", goal))
             steps = self.settings.max_depth if depth is None else self._depth(depth)
             bounds = Bounds(depth=steps, most=_PATH_ENTITIES, fanout=self.settings.fanout)
             view = self._view(reach, at, predicates)
@@ -294,7 +296,7 @@ class GraphService:
         with self._verb("graph_remove"):
             self._require_enabled()
             chosen = None if predicate is None else check_choice("predicate", predicate, Predicate)
-            names = (_name("subject", subject), None if object is None else _name("object", object))
+            names = (check_entity("subject", subject), None if object is None else check_entity("object", object))
             return await self.database.write(
                 lambda link: remove_triples(
                     link, self.tenant, subject=names[0], predicate=chosen, object=names[1], scopes=reach.visible
@@ -312,7 +314,7 @@ class GraphService:
         """Let `alias` be another name of an entity, for everybody in the tenant. Raises InvalidInputError."""
         with self._verb("graph_alias"):
             self._require_enabled()
-            names = (_name("name", name), _name("alias", alias))
+            names = (check_new_entity("name", name), check_new_entity("alias", alias))
             if fold(names[0]) == fold(names[1]):
                 raise InvalidInputError("An entity is no alias of itself.", details={"field": "alias"})
             await self.database.write(lambda link: put_alias(link, self.tenant, name=names[0], alias=names[1]))
@@ -321,7 +323,7 @@ class GraphService:
         """Let an alias be an entity of its own again; whether it was an alias."""
         with self._verb("graph_unalias"):
             self._require_enabled()
-            name = _name("alias", alias)
+            name = check_entity("alias", alias)
             return await self.database.write(lambda link: drop_alias(link, self.tenant, name))
 
     async def backfill(self) -> BackfillReport:
@@ -388,10 +390,6 @@ class GraphService:
             except LaminaError as error:
                 error.operation = error.operation or operation
                 raise
-
-
-def _name(field: str, value: str) -> str:
-    return check_name(field, value, longest=LONGEST_NAME)
 
 
 def _tokens(value: object) -> int:

@@ -16,6 +16,7 @@ import anyio.to_thread
 from lamina.errors import InvalidInputError, SkillFailedError
 from lamina.kernel.checks import check_name
 from lamina.kernel.redact import redact
+from lamina.kernel.secret_places import secret_path
 from lamina.skill.types import StepDone
 
 MOST_STEPS = 50
@@ -76,6 +77,13 @@ def check_steps(steps: object, inputs: set[str]) -> tuple[Step, ...]:
             _check_reference(kind, path, at, inputs)
         checked.append(Step(tool=check_name("tool", step["tool"]), params=params))
     return tuple(checked)
+
+
+def refuse_secrets(steps: Sequence[Step]) -> None:
+    """Raise InvalidInputError that names the place when a step's params hold a secret."""
+    for at, step in enumerate(steps, start=1):
+        if (path := secret_path(step.params, ignoring=_REFERENCE)) is not None:
+            _refuse(f"Step {at} holds a secret in params.{path}; take it as an input instead.", step=at, path=path)
 
 
 async def run_steps(

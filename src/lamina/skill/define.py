@@ -6,9 +6,10 @@ from typing import TypeVar
 
 from lamina.errors import InvalidInputError, ScriptRefusedError
 from lamina.kernel.checks import check_choice, check_json, check_text, refuse
-from lamina.kernel.redact import redact
+from lamina.kernel.redact import redact, redact_value
+from lamina.kernel.secret_places import secret_line, secret_path
 from lamina.skill.check import check_script
-from lamina.skill.composite import check_steps
+from lamina.skill.composite import check_steps, refuse_secrets
 from lamina.skill.schema import check_schema, parameter_names, text_schema
 from lamina.skill.template import check_template
 from lamina.skill.types import Draft, SkillType
@@ -56,8 +57,8 @@ def check_draft(
         lambda: redact(check_text("description", description, longest=LONGEST_DESCRIPTION), emails=False)
     )
     kind = problems.of(lambda: check_choice("type", type, SkillType))
-    schema = problems.of(lambda: check_schema(parameters))
-    kept = problems.of(lambda: check_json("metadata", metadata, max_size=LARGEST_METADATA))
+    schema = problems.of(lambda: _without_secrets(check_schema(parameters)))
+    kept = problems.of(lambda: _hidden(check_json("metadata", metadata, max_size=LARGEST_METADATA)))
     content = problems.of(lambda: _content(kind, definition)) if kind is not None else None
     if content is not None and kind is not None and schema is not None:
         declared, given = schema, parameters is not None
@@ -81,6 +82,25 @@ def require_harmless(script: str) -> None:
         raise ScriptRefusedError(f"The script is refused: {'; '.join(shown)}", details={"reasons": shown})
 
 
+def _refuse_secret_in_script(script: str) -> None:
+    """With a mark in its place a secret would make another script of it, so it has to stay out."""
+    if (line := secret_line(script)) is not None:
+        reason = f"line {line} holds a secret; take it as a parameter instead"
+        raise ScriptRefusedError(f"The script is refused: {reason}.", details={"reasons": [reason], "line": line})
+
+
+def _without_secrets(schema: dict[str, object]) -> dict[str, object]:
+    if (path := secret_path(schema)) is not None:
+        refuse(f"The parameters hold a secret in {path}; callers pass it.", None, field="parameters", path=path)
+    return schema
+
+
+def _hidden(metadata: Mapping[str, object]) -> dict[str, object]:
+    shown = redact_value(metadata, emails=False)
+    assert isinstance(shown, dict)
+    return shown
+
+
 def _content(kind: SkillType, definition: object) -> dict[str, object]:
     plain = check_json("definition", definition, max_size=LARGEST_DEFINITION)
     field = _CONTENT[kind]
@@ -97,12 +117,17 @@ def _check_content(
     """The schema that goes with the content."""
     declared = parameter_names(schema)
     if kind is SkillType.COMPOSITE:
-        check_steps(content["steps"], declared)
+        refuse_secrets(check_steps(content["steps"], declared))
     elif kind is SkillType.SCRIPT:
         if len({name.upper() for name in declared}) < len(declared):
             refuse("A script's parameters must differ in more than upper and lower case.", None, field="parameters")
+        _refuse_secret_in_script(str(content["script"]))
         require_harmless(str(content["script"]))
     else:
+        if (line := secret_line(str(content["template"]))) is not None:
+            refuse(
+                f"The template holds a secret in line {line}; make it a parameter.", None, field="template", line=line
+            )
         variables = check_template(str(content["template"]))
         if not given:
             return check_schema(text_schema(sorted(variables)))
