@@ -78,7 +78,9 @@ def _prepared(
         at=at,
         tokens=message_tokens(count, one.content, one.parts, one.author),
     )
-    terms = indexable(text, vector, conversation=key, author=one.author, said_at=at, longest=_WEIGHED_WORDS)
+    # A session goes on for months; what was said on one day belongs together.
+    day = f"{key} {at:%Y-%m-%d}"
+    terms = indexable(text, vector, conversation=day, author=one.author, said_at=at, longest=_WEIGHED_WORDS)
     return PreparedMessage(message=message, given_id=one.id is not None, text=text, indexable=terms)
 
 

@@ -15,7 +15,7 @@ from lamina.session.tables import message, session
 from lamina.session.types import Message, MessageKind, Session, SessionPage
 
 _DIALECTS: tuple[DialectName, ...] = ("sqlite", "postgresql")
-_CHUNK = 64
+_CHUNK = 128
 _FAR = 1024  # messages in which a call that belongs to a result is looked for
 
 
@@ -164,19 +164,17 @@ def read_window(link: Link, found: StoredSession, budget_tokens: int) -> list[Me
 
     A little more is read where that may complete an exchange of tool call and result. A budget of 0 reads all.
     """
-    rows: list[Any] = []
+    window: list[Message] = []
     left = float(budget_tokens or "inf")
     before = found.session.last_sequence + 1
     while True:
         params = {**_place(found), "above": found.session.archived_count, "before": before, "most": _CHUNK}
-        chunk = link.run(_NEWEST_BEFORE, params).fetchall()
-        rows += chunk
-        left -= sum(row[8] for row in chunk)
-        window = _messages(rows[::-1], found)
-        done = left < 0 and (len(rows) >= _FAR or not unanswered_results(window))
-        if done or len(chunk) < _CHUNK:
+        rows = link.run(_NEWEST_BEFORE, params).fetchall()
+        window = [*_messages(rows[::-1], found), *window]
+        left -= sum(row[8] for row in rows)
+        if len(rows) < _CHUNK or (left < 0 and (len(window) >= _FAR or not unanswered_results(window))):
             break
-        before = chunk[-1][1]
+        before = rows[-1][1]
     asked = read_latest_of_user(link, found)
     return window if asked is None or asked.sequence >= window[0].sequence else [asked, *window]
 

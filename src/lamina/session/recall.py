@@ -12,7 +12,7 @@ from lamina.database.link import DialectName, Link, Prepared, any_of, number_lis
 from lamina.errors import InvalidInputError, MissingIdentifierError
 from lamina.index.engine import Allowed, SearchEngine
 from lamina.index.query import Query
-from lamina.index.ranking import Signal
+from lamina.index.ranking import Ranked
 from lamina.session.reading import (
     StoredSession,
     read_sequences,
@@ -91,7 +91,8 @@ class RecallRequest:
 class _Found:
     row: int
     score: float
-    signal: Signal
+    ranked: Ranked
+    place: int
 
 
 def recall_messages(
@@ -175,8 +176,8 @@ def _by_words(
             allowed=None if within is None else _allowed(one, within),
         )
         if ranked is not None:
-            rows = zip(ranked.entries.tolist(), ranked.scores.tolist(), ranked.signals, strict=True)
-            asked = [_Found(row=row, score=score, signal=signal) for row, score, signal in rows]
+            rows = enumerate(zip(ranked.entries.tolist(), ranked.scores.tolist(), strict=True))
+            asked = [_Found(row=row, score=score, ranked=ranked, place=place) for place, (row, score) in rows]
             kept = [item for item in asked if last is None or item.row <= last]
             total += ranked.total - (len(asked) - len(kept))
             found += kept
@@ -196,7 +197,7 @@ def _read(link: Link, sessions: Sequence[StoredSession], found: Sequence[_Found]
         RecallHit(
             message=message_from_row(read[item.row], keys[read[item.row][-1]]),
             score=item.score,
-            signals=item.signal.parts(),
+            signals=item.ranked.signals[item.place].parts(),
         )
         for item in found
         if item.row in read
