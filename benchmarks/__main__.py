@@ -13,6 +13,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from benchmarks.adk import measure_adk
 from benchmarks.context import measure_context
 from benchmarks.opening import measure_opening
 from benchmarks.postgres import PostgresEngine
@@ -32,6 +33,7 @@ BENCHES: Mapping[str, Callable[[World], Awaitable[list[Line]]]] = {
     "adders": measure_adders,
     "bulk": measure_bulk,
     "context": measure_context,
+    "adk": measure_adk,
 }
 ENGINES: Mapping[str, Callable[[Path], Engine]] = {"sqlite": SqliteEngine, "postgresql": lambda _: PostgresEngine()}
 _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}

@@ -155,6 +155,8 @@ class Recording:
                 return events[missed - 1].id if missed else None
         if known is not None and any(event.id == known.stored for event in reversed(events)):
             return known.stored
+        if len({event.invocation_id for event in events}) < 2:
+            return None  # its first turn: nothing can have been stored before
         stored = await _newest_ids(app, self._key)
         return next((event.id for event in reversed(events) if event.id in stored), None)
 
