@@ -4,7 +4,8 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from lamina.index.ranking import RankingModel, rarity
+from lamina.index.lexical import rarity
+from lamina.index.ranking import RankingModel
 from tests.index.scopes import Row, index_of, search
 
 THRESHOLD = 0.7
@@ -102,14 +103,14 @@ def test_more_entries_ask_for_more_evidence() -> None:
 
 
 def test_rare_words_weigh_more_even_in_a_tiny_scope() -> None:
-    weights = rarity(np.array([1, 3, 1], np.float32), 3, np.array([0.001, 0.001, 0.2], np.float32))
+    (weights,) = rarity(np.array([[1, 3, 1]], np.float32), [3], np.array([0.001, 0.001, 0.2], np.float32))
     assert weights[0] > weights[1] > 0
     assert weights[0] > weights[2] > 0
 
 
 def test_the_entry_that_has_a_word_does_not_make_it_common() -> None:
     prior = np.array([0.001, 0.001], np.float32)
-    unseen, seen = rarity(np.array([0, 1], np.float32), 1, prior).tolist()
+    ((unseen, seen),) = rarity(np.array([[0, 1]], np.float32), [1], prior).tolist()
     assert unseen == seen
 
 

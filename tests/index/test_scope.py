@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from lamina.index.query import prepare_query
 from lamina.index.ranking import Ranked
 from lamina.index.scan import ScopeScan
-from lamina.index.scope import ScopeIndex
+from lamina.index.scope import Asked, ScopeIndex, rank_scopes
 from tests.index.scopes import MODEL, Row, batch, index_of, search
 
 WORDS = ["dark", "mode", "hiking", "Ana", "tea", "the", "Berlin", "dog", "coffee", "painted", "naïve", "東京"]
@@ -76,6 +76,40 @@ def test_history_of_an_index_never_shows_in_its_results(
     for start in range(0, len(ordered), 3):
         scan.feed(batch(ordered[start : start + 3]))
     same(scan.rank(limit=limit, threshold=0.0, now=now), expected)
+
+
+scopes_strategy = st.lists(
+    st.tuples(
+        st.lists(rows_strategy, max_size=12, unique_by=lambda row: row.entry),
+        st.lists(st.integers(1, 12), max_size=4),
+        st.integers(1, 12),
+        st.sampled_from([0.0, 0.3, 0.7]),
+        st.none() | st.lists(st.integers(1, 14)),
+    ),
+    min_size=1,
+    max_size=5,
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(scopes=scopes_strategy, asked=queries, now=st.sampled_from([0.0, 5.0]))
+def test_scopes_ranked_together_are_ranked_as_each_alone(
+    scopes: list[tuple[list[Row], list[int], int, float, list[int] | None]],
+    asked: tuple[str, tuple[float, ...] | None],
+    now: float,
+) -> None:
+    text, vector = asked
+    query = prepare_query(text, None if vector is None else np.array(vector, np.float32))
+    wanted = []
+    for rows, gone, limit, threshold, allowed in scopes:
+        index = index_of(rows)
+        index.remove(gone)
+        within = None if allowed is None else np.array(allowed, np.int64)
+        wanted.append(Asked(index=index, limit=limit, threshold=threshold, allowed=within))
+    together = rank_scopes(wanted, query, model=MODEL, now=now)
+    for one, ranked in zip(wanted, together, strict=True):
+        (alone,) = rank_scopes([one], query, model=MODEL, now=now)
+        same(ranked, alone)
 
 
 @settings(deadline=None)

@@ -124,15 +124,16 @@ def fit_calibration(embedder: str, memories: Floats, questions: Floats) -> Calib
     )
 
 
-def relevance(evidence: Floats, full: float) -> Floats:
+def relevance(evidence: Floats, full: float | NDArray[np.float64]) -> Floats:
     """Map evidence, counted in what its scope asks for, to a relevance: 0 to 0, 1 to 0.7, `full` and more to 1.
 
     Above 0.7 every doubling of the evidence adds the same, so that good and better stay apart. `full` is above 1.
     """
     short = np.minimum(np.maximum(evidence, 0), 1) ** np.float32(_SHAPE) * np.float32(_ENOUGH)
-    beyond = np.log(np.maximum(evidence, 1)) * np.float32((1 - _ENOUGH) / math.log(full))
+    steepness = np.divide(1 - _ENOUGH, np.log(full)).astype(np.float32)
+    beyond = np.log(np.maximum(evidence, 1)) * steepness
     result: Floats = np.minimum(short + beyond, 1)
-    result[evidence >= np.float32(full)] = 1
+    result[evidence >= np.asarray(full, np.float32)] = 1
     return result
 
 

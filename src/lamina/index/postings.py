@@ -53,27 +53,29 @@ class Segment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hits:
-    """Where several terms occur: one element per term and slot, ordered by term; `sizes` says how many each has."""
+    """Where several terms occur: one element per term and slot, ordered by term, in pieces that belong together.
+
+    `sizes` says how many elements each term has.
+    """
 
     sizes: list[int]
-    spans: list[tuple[Segment, slice]]
+    slots: list[NDArray[np.int32]]
+    counts: list[NDArray[np.uint8]]
+    impacts: list[NDArray[np.float32]]
 
-    @property
-    def terms(self) -> NDArray[np.intp]:
-        """The place in the question of each element's term."""
-        return np.repeat(np.arange(len(self.sizes)), self.sizes)
-
-    @property
-    def slots(self) -> NDArray[np.int32]:
-        return np.concatenate([segment.slots[span] for segment, span in self.spans] or [np.zeros(0, np.int32)])
-
-    @property
-    def counts(self) -> NDArray[np.uint8]:
-        return np.concatenate([segment.counts[span] for segment, span in self.spans] or [np.zeros(0, np.uint8)])
-
-    @property
-    def impacts(self) -> NDArray[np.float32]:
-        return np.concatenate([segment.impacts[span] for segment, span in self.spans] or [np.zeros(0, np.float32)])
+    def among(self, alive: NDArray[np.bool_]) -> "Hits":
+        """The same without slots that are not alive."""
+        if not self.slots:
+            return self
+        slots = np.concatenate(self.slots)
+        living = alive[slots].nonzero()[0]
+        terms = np.repeat(np.arange(len(self.sizes)), self.sizes)[living]
+        return Hits(
+            sizes=np.bincount(terms, minlength=len(self.sizes)).tolist(),
+            slots=[slots[living]],
+            counts=[np.concatenate(self.counts)[living]],
+            impacts=[np.concatenate(self.impacts)[living]],
+        )
 
 
 def _segment(
@@ -138,15 +140,17 @@ class Postings:
         """Give all postings of some terms."""
         segments = self._segments
         bounds = [segment.find(terms) for segment in segments]
-        spans: list[tuple[Segment, slice]] = []
         sizes = [0] * len(terms)
+        hits = Hits(sizes=sizes, slots=[], counts=[], impacts=[])
         for i in range(len(terms)):
             for segment, (starts, stops) in zip(segments, bounds, strict=True):
                 start, stop = starts[i], stops[i]
                 if start < stop:
                     sizes[i] += stop - start
-                    spans.append((segment, slice(start, stop)))
-        return Hits(sizes=sizes, spans=spans)
+                    hits.slots.append(segment.slots[start:stop])
+                    hits.counts.append(segment.counts[start:stop])
+                    hits.impacts.append(segment.impacts[start:stop])
+        return hits
 
     def reweigh(self, lengths: NDArray[np.float32], pivot: float) -> None:
         """Compute every impact again, for a new typical length."""

@@ -15,19 +15,19 @@ Filters only choose among the results; what is filtered out still counts as cont
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from functools import partial
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lamina.index.calibration import Calibration, evidence_of, relevance
+from lamina.index.signals import Signal, Signals
 
 Floats = NDArray[np.float32]
 
-_BACKGROUND_SIZE = 20.0
-_LEAST_RARITY = 0.01
-_GROWN_SIZE = 300.0
 _SHORT = 20.0
 _LEAST_FULL = 1.5
 _ROUNDING = 1e-6  # of a relevance, computed in single precision
@@ -63,20 +63,18 @@ class RankingModel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What is known about every entry of a scope for one query; entry i of each array is the same entry.
+    """What is known about every entry of a scope for one query, beside words and vectors, and what is wanted of it.
 
-    `previous` and `following` are -1 where the conversation has no such entry. `conversations` are dense numbers
-    into `conversation_lexical`, whose number 0 stands for "no conversation" and holds zero. `count` is the number of
-    living entries; the arrays may hold dead ones, which `visible` masks. `products` are those with the aimed query,
-    `level` what the mean memory's would be; they are used up.
+    Entry i of each array is the same entry. `previous` and `following` are -1 where the conversation has no such
+    entry. `conversations` are dense numbers into `conversation_lexical`, whose number 0 stands for "no conversation"
+    and holds zero. `count` is the number of living entries; the arrays may hold dead ones, which `visible` masks.
     """
 
+    limit: int
+    threshold: float
     count: int
     entries: NDArray[np.int64]
     lengths: Floats
-    lexical: Floats
-    products: Floats | None
-    level: float
     missing_vector: NDArray[np.bool_] | None
     conversations: NDArray[np.intp]
     conversation_lexical: Floats
@@ -86,85 +84,95 @@ class Evidence:
     dated: Floats | None
     visible: NDArray[np.bool_] | None
 
-
-class Signal(NamedTuple):
-    """Why an entry got its score: parts that add up to it; 0 for a signal that took no part.
-
-    A tuple, because every search makes dozens of them.
-    """
-
-    lexical: float
-    vector: float
-    neighbour: float
-    conversation: float
-    author: float
-    date: float
-
-    def by_name(self) -> dict[str, float]:
-        """Give every part by its name."""
-        return self._asdict()
-
-    def parts(self) -> dict[str, float]:
-        """Give the parts of the signals that took part, by name."""
-        return {name: part for name, part in self.by_name().items() if part > 0}
+    @property
+    def talks(self) -> bool:
+        """Whether there are conversations."""
+        return len(self.conversation_lexical) > 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranked:
     """The best entries, best first (ties: the higher entry first), and how many passed the threshold in all.
 
-    `evidence` is what `scores` were made from, on a scale where `full` has the score 1: whoever knows more about an
-    entry changes the evidence and maps it with `calibration.relevance` again.
+    `places` say where in the scope's arrays they are. `evidence` is what `scores` were made from, on a scale where
+    `full` has the score 1: whoever knows more about an entry changes the evidence and maps it with
+    `calibration.relevance` again.
     """
 
     entries: NDArray[np.int64]
+    places: NDArray[np.intp]
     evidence: Floats
     scores: Floats
-    signals: list[Signal]
+    signals: Sequence[Signal]
     total: int
     full: float
 
 
-def rarity(frequencies: Floats, size: int, priors: Floats) -> Floats:
-    """Give the weight of terms found in `frequencies` of `size` entries.
-
-    What counts is how often a term occurs in the *other* entries: the one that is looked at proves nothing. A scope of
-    three entries says little about that, so a background of twenty imagined entries, in which a term occurs with
-    its prior probability, is counted in; a large scope knows more about rare words than the prior does.
-    """
-    rest = max(size - 1, 0)
-    unseen = 0.5 * rest / (rest + _GROWN_SIZE)
-    others = np.maximum(frequencies - 1, 0) + np.float32(_BACKGROUND_SIZE) * priors + np.float32(unseen)
-    weights: Floats = np.log(np.float32(rest + _BACKGROUND_SIZE + unseen) / others)
-    return np.maximum(weights, np.float32(_LEAST_RARITY), out=weights)
-
-
 def rank_evidence(
-    evidence: Evidence, *, model: RankingModel, limit: int, threshold: float, explain: bool = True
-) -> Ranked:
-    """Fuse, lift, calibrate and choose; without `explain` the parts of the scores are not worked out."""
-    own = _own(evidence, model)
-    full = model.full(evidence.count)
-    wanted = evidence_of(threshold - _ROUNDING, full)
-    near = _candidates(evidence, own, model, wanted)
-    total = _total(evidence, own, near, model)
-    if evidence.visible is not None:
-        total[~evidence.visible[near]] = -np.inf
-    count = _passing(total, wanted, threshold, full)
+    scopes: Sequence[Evidence],
+    lexical: Floats,
+    products: Floats | None,
+    level: float,
+    *,
+    model: RankingModel,
+    explain: bool = True,
+) -> list[Ranked]:
+    """Fuse, lift, calibrate and choose, for several scopes at once and for each by itself.
+
+    `lexical` and `products` have the entries of one scope after those of another, each scope followed by a zero: what
+    the neighbour number -1 reads. `products` are those with the aimed query, `level` what the mean memory's would be;
+    they are used up. Without `explain` there are no signals.
+    """
+    ends = list(accumulate(len(scope.entries) + 1 for scope in scopes))
+    parts = [slice(end - len(scope.entries) - 1, end) for scope, end in zip(scopes, ends, strict=True)]
+    own = _own(scopes, parts, lexical, products, level, model)
+    chosen = [_choose(scope, own[part], model) for scope, part in zip(scopes, parts, strict=True)]
+    sizes = [len(places) for places, _, _ in chosen]
+    places = np.concatenate([places for places, _, _ in chosen])
+    strength = np.concatenate([strength for _, strength, _ in chosen])
+    entries = np.concatenate([scope.entries[found] for scope, (found, _, _) in zip(scopes, chosen, strict=True)])
+    order = np.lexsort((-entries, -strength, np.repeat(np.arange(len(scopes)), sizes)))
+    entries, places, strength = entries[order], places[order], strength[order]
+    full = [model.full(scope.count) for scope in scopes]
+    scores = relevance(strength, np.repeat(full, sizes))
+    ranked = []
+    for at, (scope, end) in enumerate(zip(scopes, accumulate(sizes), strict=True)):
+        best = slice(end - sizes[at], end - sizes[at] + scope.limit if sizes[at] > scope.limit else end)
+        signals: Sequence[Signal] = []
+        if explain:
+            few = _few(scope, own[parts[at]], lexical[parts[at]], places[best], products is not None)
+            signals = Signals(partial(_signals, few, strength[best], scores[best], model))
+        ranked.append(
+            Ranked(
+                entries=entries[best],
+                places=places[best],
+                evidence=strength[best],
+                scores=scores[best],
+                signals=signals,
+                total=chosen[at][2],
+                full=full[at],
+            )
+        )
+    return ranked
+
+
+def _choose(scope: Evidence, own: Floats, model: RankingModel) -> tuple[NDArray[np.intp], Floats, int]:
+    """Give the places of the best entries of a scope, in no order and at least as many as wanted, with their
+    evidence, and how many passed the threshold in all.
+    """
+    full = model.full(scope.count)
+    wanted = evidence_of(scope.threshold - _ROUNDING, full)
+    near = _candidates(scope, own, model, wanted)
+    total = _total(scope, own, near, model)
+    if scope.visible is not None:
+        total[~scope.visible[near]] = -np.inf
+    count = _passing(total, wanted, scope.threshold, full)
     least = np.float32(wanted)
-    if count > limit:
-        least = max(least, np.partition(total, len(total) - limit)[len(total) - limit])
+    if count > scope.limit:
+        rank = len(total) - scope.limit
+        least = max(least, np.partition(total, rank)[rank])
     chosen = (total >= least).nonzero()[0]
-    strength = total[chosen]
-    if not isinstance(near, slice):
-        chosen = near[chosen]
-    order = np.lexsort((-evidence.entries[chosen], -strength))[:limit]
-    chosen, strength = chosen[order], strength[order]
-    scores = relevance(strength, full)
-    signals = _signals(evidence, own, strength, chosen, scores, model) if explain else []
-    return Ranked(
-        entries=evidence.entries[chosen], evidence=strength, scores=scores, signals=signals, total=count, full=full
-    )
+    return chosen if isinstance(near, slice) else near[chosen], total[chosen], count
 
 
 def _passing(total: Floats, wanted: float, threshold: float, full: float) -> int:
@@ -191,7 +199,7 @@ def _candidates(evidence: Evidence, own: Floats, model: RankingModel, wanted: fl
     neighbours there is nothing to be spared.
     """
     size = len(evidence.entries)
-    if len(evidence.conversation_lexical) == 1:
+    if not evidence.talks:
         return slice(size)
     said = model.conversation * float(evidence.conversation_lexical.max())
     own_and_lent = 1 + max(model.alone, model.neighbour + model.second_neighbour)
@@ -212,28 +220,32 @@ def _candidates(evidence: Evidence, own: Floats, model: RankingModel, wanted: fl
     return reached[:size].nonzero()[0]
 
 
-def _own(evidence: Evidence, model: RankingModel) -> Floats:
-    """Give each entry's own evidence, with one more element, zero: what the neighbour number -1 reads."""
-    size = len(evidence.entries)
-    own = np.empty(size + 1, np.float32)
-    own[size] = 0
-    view = own[:size]
-    if evidence.products is None:
-        np.multiply(evidence.lexical, np.float32(model.lexical + model.vector), out=view)
-        return own
-    vector = model.calibration.similarity(evidence.products, evidence.level)
-    if evidence.missing_vector is not None:
-        np.copyto(vector, evidence.lexical, where=evidence.missing_vector)
-    np.multiply(evidence.lexical, np.float32(model.lexical), out=view)
+def _own(
+    scopes: Sequence[Evidence],
+    parts: Sequence[slice],
+    lexical: Floats,
+    products: Floats | None,
+    level: float,
+    model: RankingModel,
+) -> Floats:
+    """Give each entry's own evidence."""
+    if products is None:
+        return lexical * np.float32(model.lexical + model.vector)
+    vector = model.calibration.similarity(products, level)
+    for scope, part in zip(scopes, parts, strict=True):
+        vector[part.stop - 1] = 0
+        if scope.missing_vector is not None:
+            np.copyto(vector[part][:-1], lexical[part][:-1], where=scope.missing_vector)
+    own: Floats = lexical * np.float32(model.lexical)
     vector *= np.float32(model.vector)
-    view += vector
+    own += vector
     return own
 
 
 def _total(evidence: Evidence, own: Floats, near: NDArray[np.intp] | slice, model: RankingModel) -> Floats:
     """Give the whole evidence of some entries, counted in what their scope asks for."""
     enough = model.enough(evidence.count)
-    if len(evidence.conversation_lexical) == 1:
+    if not evidence.talks:
         total: Floats = own[near] * np.float32(1 + model.alone)
     else:
         total = own[near].copy() if isinstance(near, slice) else own[near]
@@ -278,34 +290,57 @@ def _step(links: NDArray[np.intp], at: NDArray[np.intp]) -> NDArray[np.intp]:
     return np.where(at < 0, at, links[at])
 
 
-def _signals(
-    evidence: Evidence, own: Floats, total: Floats, chosen: NDArray[np.intp], scores: Floats, model: RankingModel
-) -> list[Signal]:
-    """Split the scores of the chosen entries, whose evidence is `total`, in proportion to their parts."""
-    scale = np.float32(1 / model.enough(evidence.count))
-    parts = np.zeros((6, len(chosen)), np.float32)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Few:
+    """What the signals of a few results are worked out from."""
+
+    count: int
+    own: Floats
+    lexical: Floats | None
+    missing_vector: NDArray[np.bool_] | None
+    alone: NDArray[np.bool_] | None
+    conversation: Floats | None
+    author: Floats | None
+    dated: Floats | None
+
+
+def _few(scope: Evidence, own: Floats, lexical: Floats, places: NDArray[np.intp], has_vector: bool) -> _Few:
+    """Copy what belongs to these places: the arrays of the scope may change before anybody asks."""
+    author = scope.by_author
+    return _Few(
+        count=scope.count,
+        own=own[places],
+        lexical=lexical[places] if has_vector else None,
+        missing_vector=None if scope.missing_vector is None else scope.missing_vector[places],
+        alone=(scope.previous[places] & scope.following[places]) < 0 if scope.talks else None,
+        conversation=scope.conversation_lexical[scope.conversations[places]] if scope.talks else None,
+        author=None if author is None else scope.lengths[places] * author[places],
+        dated=None if scope.dated is None else scope.dated[places],
+    )
+
+
+def _signals(few: _Few, total: Floats, scores: Floats, model: RankingModel) -> list[Signal]:
+    """Split scores, whose evidence is `total`, in proportion to their parts."""
+    scale = np.float32(1 / model.enough(few.count))
+    parts = np.zeros((6, len(total)), np.float32)
     lexical, vector, neighbour, conversation, author, date = parts
-    mine = own[chosen] * scale
+    mine = few.own * scale
     lexical[:] = mine
-    if evidence.products is not None:
-        np.multiply(evidence.lexical[chosen], np.float32(model.lexical) * scale, out=lexical)
-        if evidence.missing_vector is not None:
-            np.copyto(lexical, mine, where=evidence.missing_vector[chosen])
+    if few.lexical is not None:
+        np.multiply(few.lexical, np.float32(model.lexical) * scale, out=lexical)
+        if few.missing_vector is not None:
+            np.copyto(lexical, mine, where=few.missing_vector)
     np.maximum(mine - lexical, 0, out=vector)
-    talks = len(evidence.conversation_lexical) > 1
-    alone = (evidence.previous[chosen] & evidence.following[chosen]) < 0 if talks else slice(None)
-    parts[:2, alone] *= np.float32(1 + model.alone)
-    if talks:
-        numbers = evidence.conversations[chosen]
-        np.multiply(evidence.conversation_lexical[numbers], np.float32(model.conversation) * scale, out=conversation)
-    if evidence.by_author is not None:
-        np.minimum(evidence.lengths[chosen] * np.float32(model.author / _SHORT), np.float32(model.author), out=author)
-        author *= evidence.by_author[chosen]
-    if evidence.dated is not None:
-        np.multiply(evidence.dated[chosen], np.float32(model.date), out=date)
-    if talks:
+    parts[:2, slice(None) if few.alone is None else few.alone] *= np.float32(1 + model.alone)
+    if few.conversation is not None:
+        np.multiply(few.conversation, np.float32(model.conversation) * scale, out=conversation)
+    if few.author is not None:
+        np.minimum(few.author * np.float32(model.author / _SHORT), np.float32(model.author), out=author)
+    if few.dated is not None:
+        np.multiply(few.dated, np.float32(model.date), out=date)
+    if few.alone is not None:
         np.maximum(total - parts.sum(axis=0), 0, out=neighbour)
-        neighbour[alone] = 0
+        neighbour[few.alone] = 0
     parts[parts < _TRACE] = 0
     whole = parts.sum(axis=0)
     parts *= np.divide(scores, whole, out=np.zeros_like(whole), where=whole > 0)

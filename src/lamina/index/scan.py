@@ -4,11 +4,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamina.index.dates import said_within
+from lamina.index.lexical import conversation_scores, per_best, rarity, shares, sums
 from lamina.index.postings import impact
 from lamina.index.query import Query
-from lamina.index.ranking import Evidence, Ranked, RankingModel, rank_evidence, rarity
+from lamina.index.ranking import Evidence, Ranked, RankingModel, rank_evidence
 from lamina.index.rows import RowBatch, chain
-from lamina.index.scope import conversation_scores, share_of_best, sums, typical_length
+from lamina.index.scope import typical_length
 from lamina.index.terms import unpack_many
 from lamina.index.vectors import decode_vectors
 
@@ -73,8 +74,8 @@ class ScopeScan:
     ) -> Ranked:
         """Rank what was fed, with the same result as `ScopeIndex.rank`."""
         if not self._chunks:
-            none = np.zeros(0, np.float32)
-            return Ranked(entries=np.zeros(0, np.int64), evidence=none, scores=none, signals=[], total=0, full=1.0)
+            none, nowhere = np.zeros(0, np.float32), np.zeros(0, np.int64)
+            return Ranked(entries=nowhere, places=nowhere, evidence=none, scores=none, signals=[], total=0, full=1.0)
         columns = [np.concatenate(parts) for parts in zip(*self._chunks, strict=True)]
         entries, counts, lengths, products, missing, keys, sequences, by_author, said_at, expires = columns
         _, inverse = np.unique(np.append(keys, 0), return_inverse=True)
@@ -85,12 +86,11 @@ class ScopeScan:
         if allowed is not None:
             visible &= np.isin(entries, allowed)
         evidence = Evidence(
+            limit=limit,
+            threshold=threshold,
             count=len(entries),
             entries=entries,
             lengths=lengths.astype(np.float32),
-            lexical=lexical,
-            products=None if self._aimed is None else products,
-            level=self._level,
             missing_vector=missing if missing.any() else None,
             conversations=numbers,
             conversation_lexical=conversation_lexical,
@@ -100,14 +100,22 @@ class ScopeScan:
             dated=said_within(said_at, self._query.dates, now),
             visible=visible,
         )
-        return rank_evidence(evidence, model=self._model, limit=limit, threshold=threshold, explain=explain)
+        (ranked,) = rank_evidence(
+            [evidence],
+            np.append(lexical, np.float32(0)),
+            None if self._aimed is None else np.append(products, np.float32(0)),
+            self._level,
+            model=self._model,
+            explain=explain,
+        )
+        return ranked
 
     def _lexical(
         self, counts: NDArray[np.uint8], lengths: NDArray[np.int64], numbers: NDArray[np.intp]
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         query, size = self._query, len(lengths)
         frequencies = np.count_nonzero(counts, axis=0).astype(np.float32)
-        weights = rarity(frequencies, size, query.priors)
+        (weights,) = rarity(frequencies[np.newaxis], [size], query.priors)
         pivot = typical_length(int(lengths.sum()), size)
         short = lengths.astype(np.float32)
         scores = np.zeros(size, np.float64)
@@ -117,4 +125,4 @@ class ScopeScan:
             scores += impact(counts[:, i], short, pivot) * weight
             spoken[i] = sums(numbers, counts[:, i], talks)
         words = sums(numbers, lengths, talks)
-        return share_of_best(scores, weights), conversation_scores(spoken, words, weights)
+        return shares(scores, per_best(weights)), conversation_scores(spoken, words, weights)

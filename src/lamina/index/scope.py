@@ -2,24 +2,24 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate, chain
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lamina.index.dates import said_within
-from lamina.index.postings import Postings, impact
+from lamina.index.lexical import conversation_scores, per_best, rarity, shares, sums
+from lamina.index.postings import Hits, Postings, impact
 from lamina.index.query import Query
-from lamina.index.ranking import Evidence, Ranked, RankingModel, rank_evidence, rarity
+from lamina.index.ranking import Evidence, Ranked, RankingModel, rank_evidence
 from lamina.index.rows import RowBatch, Rows
 from lamina.index.terms import unpack_many
 
-__all__ = ["RowBatch", "ScopeIndex", "typical_length"]
+__all__ = ["Asked", "RowBatch", "ScopeIndex", "rank_scopes", "typical_length"]
 
 _USUAL_LENGTH = 20.0
 _USUAL_WEIGHT = 50.0
-_CONVERSATION_LENGTH_SHARE = 0.75
-_SHORT_QUERY = 6
-_BEND = 1.25  # its square is exact, so that nothing stays nothing
 _NO_TALK = np.zeros(1, np.float32)
 
 
@@ -47,6 +47,11 @@ class ScopeIndex:
 
     def __len__(self) -> int:
         return len(self._rows)
+
+    @property
+    def slots(self) -> int:
+        """How many entries there are room for in its arrays, dead ones included."""
+        return self._rows.size
 
     @property
     def nbytes(self) -> int:
@@ -90,27 +95,49 @@ class ScopeIndex:
         explain: bool = True,
     ) -> Ranked:
         """Rank every living entry that has not expired at `now` and, where given, is one of `allowed`."""
+        asked = Asked(index=self, limit=limit, threshold=threshold, allowed=allowed)
+        (ranked,) = rank_scopes([asked], query, model=model, now=now, explain=explain)
+        return ranked
+
+    def mentions(self, terms: NDArray[np.uint32]) -> Hits:
+        """Where living entries have the terms of a query."""
+        hits = self._postings.gather(terms)
+        return hits.among(self._rows.alive) if self._rows.dead else hits
+
+    def multiply(self, aimed: NDArray[np.float32], out: NDArray[np.float32]) -> None:
+        """Multiply the vectors of all slots with that of a query; raises ValueError when it has another length."""
+        self._rows.vectors.dot(aimed, out)
+
+    def evidence(self, asked: "Asked", query: Query, hits: Hits, weights: NDArray[np.float32], now: float) -> Evidence:
+        """Give what is known beside words and vectors; `hits` are what `mentions` gave, with the terms' weights."""
         rows = self._rows
         size = rows.size
-        lexical, conversation_lexical = self._lexical(query)
-        aimed, level = (None, 0.0) if query.vector is None else model.calibration.aim(query.vector)
-        evidence = Evidence(
+        return Evidence(
+            limit=asked.limit,
+            threshold=asked.threshold,
             count=len(rows),
             entries=rows.entries[:size],
             lengths=rows.lengths[:size],
-            lexical=lexical,
-            products=None if aimed is None else rows.vectors.dot(aimed),
-            level=level,
             missing_vector=rows.missing_vector[:size] if rows.any_missing_vector else None,
             conversations=rows.conversations[:size],
-            conversation_lexical=conversation_lexical,
+            conversation_lexical=self._talk(hits, weights),
             previous=rows.previous[:size],
             following=rows.following[:size],
             by_author=rows.written_by(query.names),
             dated=said_within(rows.said_at[:size], query.dates, now),
-            visible=self._visible(now, allowed),
+            visible=self._visible(now, asked.allowed),
         )
-        return rank_evidence(evidence, model=model, limit=limit, threshold=threshold, explain=explain)
+
+    def _talk(self, hits: Hits, weights: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Score whole conversations by their words."""
+        rows = self._rows
+        talks = len(rows.conversation_words)
+        if talks == 1 or not hits.slots:
+            return np.zeros(talks, np.float32)
+        cells = rows.conversations[np.concatenate(hits.slots)]
+        cells += np.repeat(np.arange(0, len(weights) * talks, talks), hits.sizes)
+        spoken = sums(cells, np.concatenate(hits.counts), talks * len(weights)).reshape(len(weights), talks)
+        return conversation_scores(spoken, rows.conversation_words, weights)
 
     def _visible(self, now: float, allowed: NDArray[np.int64] | None) -> NDArray[np.bool_] | None:
         rows = self._rows
@@ -126,69 +153,53 @@ class ScopeIndex:
             visible = fresh if visible is None else visible & fresh
         return visible
 
-    def _lexical(self, query: Query) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        rows = self._rows
-        hits = self._postings.gather(query.terms)
-        slots, impacts, sizes = hits.slots, hits.impacts, hits.sizes
-        living = None
-        if rows.dead:
-            living = np.flatnonzero(rows.alive[slots])
-            slots, impacts = slots[living], impacts[living]
-            sizes = np.bincount(hits.terms[living], minlength=len(sizes)).tolist()
-        weights = rarity(np.array(sizes, np.float32), len(rows), query.priors)
-        scores = sums(slots, impacts * np.repeat(weights, sizes), rows.size)
-        talks = len(rows.conversation_words)
-        if talks == 1:
-            return share_of_best(scores, weights), _NO_TALK
-        counts = hits.counts if living is None else hits.counts[living]
-        cells = rows.conversations[slots] + np.repeat(np.arange(0, len(sizes) * talks, talks), sizes)
-        spoken = sums(cells, counts, talks * len(weights)).reshape(len(weights), talks)
-        return share_of_best(scores, weights), conversation_scores(spoken, rows.conversation_words, weights)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What is wanted of one index: so many entries of at least this relevance and, where given, one of `allowed`."""
+
+    index: ScopeIndex
+    limit: int
+    threshold: float
+    allowed: NDArray[np.int64] | None = None
 
 
-def sums(places: NDArray[np.integer], values: NDArray[np.generic], size: int) -> NDArray[np.float64]:
-    """Add up values by place, in their order, so that equal content gives equal sums."""
-    return np.bincount(places, weights=values, minlength=size).astype(np.float64, copy=False)
+def rank_scopes(
+    asked: Sequence[Asked], query: Query, *, model: RankingModel, now: float, explain: bool = True
+) -> list[Ranked]:
+    """Rank several scopes for one query, each as if alone: most of the work is done for all of them at once."""
+    indexes = [one.index for one in asked]
+    ends = list(accumulate(index.slots + 1 for index in indexes))
+    starts = [0, *ends[:-1]]
+    hits = [index.mentions(query.terms) for index in indexes]
+    frequencies = np.array([found.sizes for found in hits], np.float32)
+    weights = rarity(frequencies, [len(index) for index in indexes], query.priors)
+    lexical = _lexical(hits, weights, starts, ends)
+    products, level = None, 0.0
+    if query.vector is not None:
+        aimed, level = model.calibration.aim(query.vector)
+        products = np.zeros(ends[-1], np.float32)
+        for index, start, end in zip(indexes, starts, ends, strict=True):
+            index.multiply(aimed, products[start : end - 1])
+    scopes = [
+        one.index.evidence(one, query, found, row, now) for one, found, row in zip(asked, hits, weights, strict=True)
+    ]
+    return rank_evidence(scopes, lexical, products, level, model=model, explain=explain)
 
 
-def share_of_best(scores: NDArray[np.float64], weights: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Divide sums of weighted impacts by what a text with every term would have, unknown terms included.
-
-    Of a long query nobody expects to find every word, so beyond six terms the demand grows with the square root of
-    their number. Texts that repeat words could have more than is asked for; it counts as everything. A small share is
-    often an accident (one everyday word of the question) and counts a little less than itself.
-    """
-    best = math.fsum(weights.tolist()) * min(1.0, math.sqrt(_SHORT_QUERY / max(len(weights), 1)))
-    shares = np.empty(len(scores), np.float32)
-    np.multiply(scores, 1 / best if best > 0 else 0.0, out=shares, casting="same_kind")
-    np.minimum(shares, 1, out=shares)
-    # ((s + b)² - b²) / (1 + 2b) leaves 0 and 1 where they are; in place, a large scope needs no second array.
-    shares += np.float32(_BEND)
-    np.square(shares, out=shares)
-    shares -= np.float32(_BEND**2)
-    shares *= np.float32(1 / (1 + 2 * _BEND))
-    return shares
-
-
-def conversation_scores(
-    spoken: NDArray[np.float64], words: NDArray[np.float64], weights: NDArray[np.float32]
+def _lexical(
+    hits: Sequence[Hits], weights: NDArray[np.float32], starts: Sequence[int], ends: Sequence[int]
 ) -> NDArray[np.float32]:
-    """Score whole conversations: `spoken[t, c]` counts term t in conversation c, which has `words[c]` words.
-
-    Only differences count, from the least fitting conversation up: when there is one conversation, everything was
-    said in it, and that says nothing about any entry. Number 0 is no conversation and scores nothing.
-    """
-    living = words > 0
-    living[0] = False
-    pivot = float(words[living].mean()) if living.any() else 0.0
-    if not pivot or not len(weights):
-        return np.zeros(len(words), np.float32)
-    counts = np.minimum(spoken, 255).astype(np.uint8)
-    impacts = impact(counts, words.astype(np.float32), pivot, length_share=_CONVERSATION_LENGTH_SHARE)
-    impacts *= weights[:, np.newaxis]
-    # Row after row, so that the sum of a conversation does not depend on how many others there are.
-    scores = share_of_best(np.add.reduce(impacts, axis=0, dtype=np.float64), weights)
-    scores -= scores[living].min()
-    np.maximum(scores, 0, out=scores)
-    scores[0] = 0
-    return scores
+    """Give how well the words of each entry fit, one scope after another, each followed by a zero."""
+    pieces = list(chain.from_iterable(found.slots for found in hits))
+    if not pieces:
+        return np.zeros(ends[-1], np.float32)
+    slots = np.concatenate(pieces)
+    strengths = np.concatenate(list(chain.from_iterable(found.impacts for found in hits)))
+    strengths *= np.repeat(weights.ravel(), list(chain.from_iterable(found.sizes for found in hits)))
+    rates: float | NDArray[np.float64] = per_best(weights[0])
+    if len(hits) > 1:
+        slots += np.repeat(np.array(starts, np.int32), [sum(found.sizes) for found in hits])
+        sizes = [end - start for start, end in zip(starts, ends, strict=True)]
+        rates = np.repeat([per_best(row) for row in weights], sizes)
+    return shares(sums(slots, strengths, ends[-1]), rates)

@@ -30,6 +30,9 @@ class VectorBlocks:
         self._blocks: list[NDArray[np.float32]] = []
         self._size = 0
 
+    def __len__(self) -> int:
+        return self._size
+
     @property
     def nbytes(self) -> int:
         return sum(block.nbytes for block in self._blocks)
@@ -44,16 +47,14 @@ class VectorBlocks:
             done += step
             self._size += step
 
-    def dot(self, query: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Multiply every row with a vector; raises ValueError when it has another length."""
+    def dot(self, query: NDArray[np.float32], out: NDArray[np.float32]) -> None:
+        """Multiply every row with a vector, into as many elements; raises ValueError when it has another length."""
         if len(query) != self.dimensions:
             raise ValueError(f"the query's vector does not have {self.dimensions} dimensions")
-        products = np.empty(self._size, np.float32)
         for number, block in enumerate(self._blocks):
             start = number * _BLOCK
             rows = min(self._size - start, _BLOCK)
-            np.dot(block[:rows], query, out=products[start : start + rows])
-        return products
+            np.dot(block[:rows], query, out=out[start : start + rows])
 
     def keep(self, kept: NDArray[np.int64]) -> None:
         """Keep these rows, given in ascending order, and drop the others."""
