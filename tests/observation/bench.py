@@ -113,10 +113,11 @@ async def bench_on(
     model: str | None = "scripted",
     fallback: ScriptedObserver | None = None,
     metrics: Metrics | None = None,
+    pool_size: int = 4,
 ) -> AsyncIterator[Bench]:
     """A bench on a store, which is closed at the end."""
     chosen = clock or ManualClock()
-    database = Database(DatabaseSettings(url=url))
+    database = Database(DatabaseSettings(url=url, pool_size=pool_size))
     await database.open()
     measured = metrics or Metrics()
     writes = observer or ScriptedObserver()

@@ -33,6 +33,7 @@ from lamina.observation.store import StoredNote, read_notes
 from lamina.session.reading import find_session
 
 _log = logging.getLogger("lamina.observation")
+_KINDS: tuple[Kind, ...] = ("observations", "reflections")
 _CHOOSE = {"observations": notes_to_reflect, "reflections": notes_to_consolidate}
 
 
@@ -183,19 +184,28 @@ class _Shift:
             raise failure
 
     async def _steps(self, batch: Batch | None) -> None:
+        """Whatever changes notes is followed by condensing them, also in the turn after a crash in between."""
+        if self._lease.state.unsettled:
+            await self._condense_all()
         if batch is None:
             batch = await self._desk.database.read(self._next_batch)
-        if batch is not None:
+        if batch is not None and self._may_go_on():
             await self._observe(batch)
-        if self._turn.failures:  # whoever failed just now is not asked again
-            return
-        if wants_rewriting(self._desk, self._lease.state, patient=self._patient) and not self._stopping():
+            await self._condense_all()
+        if wants_rewriting(self._desk, self._lease.state, patient=self._patient) and self._may_go_on():
             await self._rewrite()
-        for kind in ("observations", "reflections"):
-            if not self._stopping():
-                await self._condense(kind)
-        if not self._stopping():
+            await self._condense_all()
+        if self._may_go_on():
             await self._look_ahead()
+
+    def _may_go_on(self) -> bool:
+        """Whoever failed just now is not asked again, and a stop begins nothing new."""
+        return not self._turn.failures and not self._stopping()
+
+    async def _condense_all(self) -> None:
+        for kind in _KINDS:
+            if self._may_go_on():
+                await self._condense(kind)
 
     async def _observe(self, batch: Batch) -> None:
         done = await observe(self._desk, self._lease, batch, patient=self._patient)
@@ -241,7 +251,7 @@ class _Shift:
         """Whether the notes are in order now, and whether there is more to do at once."""
         notes = await self._notes()
         self._settled = not any(choose(self._desk, notes, self._lease) for choose in _CHOOSE.values())
-        if self._turn.failures or not self._turn.acted:
+        if not self._turn.acted:
             return
         further = await self._desk.database.read(self._next_batch)
         self._turn.more = (
