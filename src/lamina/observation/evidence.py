@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from functools import cached_property
 from typing import Final
 
@@ -21,7 +21,12 @@ _DIGITS: Final = re.compile(r"\d+(?:[.,]\d+)*")
 _CODED: Final = re.compile(r"\S*[^\W\d_]\S*\d\S*|\S*\d\S*[^\W\d_]\S*|\d[\d.,]*[-/:]\d[\d.,]*")
 _LETTER: Final = rf"[^\W{UNSPACED}]"
 _CLAUSE: Final = re.compile(
-    r"[,;:]\s|\s-+\s|[，；：、]|\s(?:but|although|though|however|aber|sondern|mais|pero|но)\s", re.IGNORECASE
+    r"[,;:]\s|\s-+\s|[，；：、]"
+    r"|\s(?:and|but|so|because|since|although|though|however|und|aber|weil|sondern|et|mais|car|y|pero|porque|и|но)\s",
+    re.IGNORECASE,
+)
+_NUMBERED: Final = re.compile(
+    r"\b(?:the|am|den|le|el)\s+([12]?\d|3[01])(?:st|nd|rd|th|\.)?(?![\w:.,]\d|\w)", re.IGNORECASE
 )
 _LONGEST_CLAIM: Final = 4_000
 
@@ -54,8 +59,9 @@ class Evidence:
     @cached_property
     def words(self) -> frozenset[str]:
         """Its words, folded."""
-        # The letters of `python3` are a word of their own: somebody may write Python 3.
-        return frozenset((*self._sequence, *map(fold, _WORD.findall(self.plain))))
+        # The letters of `python3` are a word of their own: somebody may write Python 3. So are the parts of `l'école`.
+        letters = [part for word in _WORD.findall(fold(self.plain)) for part in (word, *word.split("'")) if part]
+        return frozenset((*self._sequence, *letters))
 
     @cached_property
     def stems(self) -> frozenset[str]:
@@ -131,9 +137,16 @@ class Evidence:
         return self.said_at.date()
 
     @cached_property
+    def numbered_days(self) -> tuple[Period, ...]:
+        """Days it names by their number alone, such as `the 15th`: those of that number within a month."""
+        near = (self.today + timedelta(days=step) for step in range(-31, 32))
+        numbers = {int(one) for one in _NUMBERED.findall(self.plain)}
+        return tuple(Period(first=day, last=day) for day in near if day.day in numbers) if numbers else ()
+
+    @cached_property
     def clauses(self) -> tuple["Clause", ...]:
         """Its sentences, and the parts of those that have several."""
-        return tuple(_clauses(self.text))
+        return tuple(find_clauses(self.text))
 
     def has(self, claim: str) -> bool:
         """Whether these very words stand in it, whole: no letter or digit of a word left out at either end."""
@@ -165,7 +178,8 @@ def _edge(needle: str) -> str:
     return before + re.escape(needle) + after
 
 
-def _clauses(text: str) -> Iterator[Clause]:
+def find_clauses(text: str) -> Iterator[Clause]:
+    """The sentences of a text, each before its parts where it has several."""
     for sentence in split_sentences(text):
         asks = sentence.rstrip("\"'”’)] ").endswith(("?", "？", "؟"))
         parts = [part for part in _CLAUSE.split(sentence) if part and part.strip()]
@@ -184,5 +198,17 @@ def all_days(evidence: Iterable[Evidence]) -> tuple[Period, ...]:
 
 
 def holds(period: Period, evidence: Sequence[Evidence]) -> bool:
-    """Whether the days follow from what was said: some days that were named lie within them."""
-    return any(period.first <= one.first and one.last <= period.last for one in all_days(evidence))
+    """Whether the days follow from what was said: some days that were named lie within them.
+
+    Where a week begins is a matter of taste, so for weeks and longer it is enough to overlap and to be no shorter.
+    """
+    numbered = [day for one in evidence for day in one.numbered_days]
+    return any(
+        (period.first <= one.first and one.last <= period.last)
+        or (
+            timedelta(days=6) <= one.last - one.first <= period.last - period.first
+            and period.first <= one.last
+            and one.first <= period.last
+        )
+        for one in (*all_days(evidence), *numbered)
+    )

@@ -13,7 +13,7 @@ from typing import Final
 from lamina.graph.words import KNOWN_TOOLS, PARTICLES, STARTERS, STOP_WORDS
 from lamina.index.common_words import background_frequency
 from lamina.index.terms import fold, stem, words
-from lamina.memory.word_lists import SAME
+from lamina.memory.word_lists import OFTEN_AT_START, SAME
 from lamina.observation.calendar_words import MONTHS, WEEKDAYS
 from lamina.observation.evidence import Evidence, all_days, flat, holds
 from lamina.observation.note_words import (
@@ -51,7 +51,10 @@ _OKURIGANA: Final = re.compile(
     r"(?<=[一-龥])(?:[えべめけせれげねて]る|っ[たて]|ん[だで]|い[たて]|[うくぐすつぬぶむるいたて])"
 )
 _OPENS: Final = frozenset('.!?:;([{"-•|>。！？：；（')
-_ORDINARY: Final = STOP_WORDS | STARTERS | REPORTING
+_ELIDED: Final = re.compile(r"(?:[cdjlmnst]|qu)'(\w{2,})")
+_DERIVED: Final = re.compile(r"\w{2,}(?:tion|sion|ness|ability|able|ially|ingly)s?")
+"""Words that are made from others and name nobody."""
+_ORDINARY: Final = OFTEN_AT_START | STOP_WORDS | STARTERS | REPORTING
 _NO_NAMES: Final = ROLES | PARTICLES
 _MARK: Final = re.compile(r"\[(?:redacted|email)\]", re.IGNORECASE)
 
@@ -229,8 +232,10 @@ def _is_counted(one: Quantity, evidence: Sequence[Evidence]) -> bool:
     """Whether the number is in a source, measured in the same unit and counting the same."""
     same = [found for source in evidence for found in source.quantities if not found.values.isdisjoint(one.values)]
     if not same:
-        # The 123 of PROJ-123 may be called issue 123, but it is a number of nothing else that is measured.
-        return one.unit is None and any(not source.inner_numbers.isdisjoint(one.values) for source in evidence)
+        # The 123 of PROJ-123 may be called issue 123, and last year by its number, but neither measures anything.
+        years = {str(period.first.year) for period in all_days(evidence)}
+        known = any(not source.inner_numbers.isdisjoint(one.values) for source in evidence)
+        return one.unit is None and (known or not years.isdisjoint(one.values))
     if one.unit is not None and all(found.unit not in (None, one.unit) for found in same):
         return False
     for word in one.counted[:2]:
@@ -253,6 +258,8 @@ def _is_borne_out(word: str, folded: str, opens: bool, evidence: Sequence[Eviden
         return True
     if _is_known_word(folded, evidence):
         return True
+    if match := _ELIDED.fullmatch(folded):
+        return match[1] in ROLES or _is_known_word(match[1], evidence)
     if (number := WEEKDAYS.get(folded)) is not None:
         return any(number in source.weekdays for source in evidence)
     if (month := MONTHS.get(folded)) is not None and not (opens and folded in ("may", "march", "mars")):
@@ -261,6 +268,7 @@ def _is_borne_out(word: str, folded: str, opens: bool, evidence: Sequence[Eviden
         return False
     return (
         folded in _ORDINARY
+        or _DERIVED.fullmatch(folded) is not None
         or background_frequency(folded) > 0.01
         or any(stem(folded) in source.stems for source in evidence)
     )

@@ -40,7 +40,8 @@ REPORTING: Final = ROLES | _words("""
     intended want wants wanted need needs needed like likes liked prefer prefers preferred expect expects expected hope
     hopes hoped wonder wonders wondered consider considers considered warn warns warned show shows showed shown find
     finds found return returns returned call calls called run runs ran try tries tried result results resulted outcome
-    decision preference constraint task fact event question error goal intent current currently now previously earlier
+    decision preference constraint task
+    issue ticket fact event question error goal intent current currently now previously earlier
     later before after already still instead replacing replaces replaced changed changes change switched switch updated
     update completed complete done finished failed succeeded successfully open pending because since about regarding via
     using use uses used make makes made give gives gave given provide provides provided get gets got set sets keep keeps

@@ -38,7 +38,8 @@ _REPLACES: Final = ("supersedes", "replaces", "superseded")
 _NUMBERS: Final = re.compile(r"(\d{1,15})(?:\s*(?:-|–|\.\.+|to)\s*(\d{1,15}))?")
 _ID: Final = re.compile(r"[a-z]\d{1,6}", re.IGNORECASE)
 _DAY: Final = re.compile(r"(\d{4})-(\d{1,2})(?:-(\d{1,2}))?(?!\d)")
-_UNSEEN: Final = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\u200b\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff]")
+_CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f]")
+_UNSEEN: Final = re.compile("[\u200b\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff]")
 _BULLET: Final = re.compile(r"^(?:[-*•]\s+)+")
 _Word = TypeVar("_Word", bound=StrEnum)
 
@@ -159,7 +160,7 @@ def _said(found: dict[str, object]) -> Draft | str | None:
 
 def _one_line(text: str) -> str:
     """The text on one line, without what nobody sees and what no store takes."""
-    plain = _UNSEEN.sub("", text)
+    plain = _UNSEEN.sub("", _CONTROL.sub(" ", text))
     if unstorable(plain) is not None:
         plain = plain.encode("utf-8", "replace").decode()
     return _BULLET.sub("", " ".join(plain.split()))

@@ -6,20 +6,15 @@ somebody who is trusted as much. Nor is it enough that a line cites a pinned ent
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
 
-from lamina.index.terms import term_key
 from lamina.kernel.ids import new_id
 from lamina.kernel.text import normalise
 from lamina.observation.evidence import Evidence
 from lamina.observation.judging import entry_evidence, least_trusted
 from lamina.observation.loss import carry, find_specifics
-from lamina.observation.note_words import REPORTING
-from lamina.observation.polarity import turned_round
+from lamina.observation.polarity import REPORTED, turned_round
 from lamina.observation.salience import weigh_terms
 from lamina.observation.types import Entry, EntryKind, Status
-
-_OF_REPORTING: Final = frozenset(map(term_key, REPORTING))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +89,7 @@ def _still_binds(made: Entry, entry: Entry) -> bool:
 
 def _topic(entry: Entry) -> frozenset[int]:
     """What an entry is about, apart from words of reporting."""
-    return frozenset(weigh_terms(entry.text)) - _OF_REPORTING
+    return frozenset(weigh_terms(entry.text)) - REPORTED
 
 
 def _joined(one: Entry, other: Entry) -> Entry:

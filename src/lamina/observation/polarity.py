@@ -8,13 +8,16 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from lamina.index.terms import fold
-from lamina.observation.evidence import Clause, Evidence
+from lamina.index.terms import fold, term_key
+from lamina.observation.evidence import Clause, Evidence, find_clauses
+from lamina.observation.note_words import REPORTING
 from lamina.observation.phrases import REQUEST
 from lamina.observation.salience import weigh_terms
 
-_MOSTLY: Final = 0.6
-_PARTLY: Final = 0.5
+_SHARED: Final = 0.5
+_ALONE: Final = 0.8
+REPORTED: Final = frozenset(map(term_key, (*REPORTING, "用户", "用戶", "助手")))
+"""The terms of words of reporting: they are in notes and not in what the notes are on."""
 
 DENIED: Final = re.compile(
     r"\b(?:not|never|no|none|nobody|nothing|neither|nor|cannot|without|\w+n['’]t"
@@ -42,13 +45,26 @@ _ASKED: Final = re.compile(
 
 def turned_round(text: str, evidence: Sequence[Evidence]) -> str | None:
     """What is the wrong way round, in words; None when nothing is known to be."""
-    clause = _closest(text, [clause for source in evidence for clause in source.clauses])
+    clauses = [clause for source in evidence for clause in source.clauses]
+    turned = _opposite(text, clauses)
+    if turned is None:
+        return None
+    # Part of it may be denied and part of it not, as in what was said.
+    parts = [clause.text for clause in find_clauses(text)]
+    if len(parts) > 1 and not any(_opposite(part, clauses) for part in parts[1:]):
+        return None
+    return f"it says the opposite of `{turned.text.strip()[:120]}`"
+
+
+def _opposite(text: str, clauses: Sequence[Clause]) -> Clause | None:
+    clause = _closest(text, clauses)
     if clause is None:
         return None
     said, noted = fold(clause.text), fold(text)
-    if bool(DENIED.search(said)) != bool(DENIED.search(noted)) and not _TURNING.search(f"{said} {noted}"):
-        return f"it says the opposite of `{clause.text.strip()[:120]}`"
-    return None
+    denials = (len(DENIED.findall(said)), len(DENIED.findall(noted)))
+    # Two denials can make a statement: "don't merge without tests".
+    differ = denials in ((0, 1), (1, 0))
+    return clause if differ and not _TURNING.search(f"{said} {noted}") else None
 
 
 def only_asked(text: str, evidence: Sequence[Evidence]) -> str | None:
@@ -61,7 +77,7 @@ def only_asked(text: str, evidence: Sequence[Evidence]) -> str | None:
 
 def _closest(text: str, clauses: Sequence[Clause]) -> Clause | None:
     """The clause that says about the same, by its words; the whole sentence where its parts say less."""
-    claimed = weigh_terms(text)
+    claimed = {term: weight for term, weight in weigh_terms(text).items() if term not in REPORTED}
     scored = [(score, place) for place, clause in enumerate(clauses) for score in _shared(claimed, clause)]
     return clauses[max(scored, key=lambda one: (one[0], -one[1]))[1]] if scored else None
 
@@ -69,6 +85,7 @@ def _closest(text: str, clauses: Sequence[Clause]) -> Clause | None:
 def _shared(claimed: Mapping[int, float], clause: Clause) -> Iterator[float]:
     said = weigh_terms(clause.text)
     whole, other = sum(claimed.values()), sum(said.values())
-    common = sum(weight for term, weight in claimed.items() if term in said)
-    if whole and other and common >= _MOSTLY * whole and common >= _PARTLY * other:
-        yield common / max(whole, other)
+    common = [weight for term, weight in claimed.items() if term in said]
+    least = _SHARED if len(common) > 1 else _ALONE
+    if whole and other and sum(common) >= least * max(whole, other):
+        yield sum(common) / max(whole, other)

@@ -103,7 +103,7 @@ _WRITTEN: Final = re.compile(
     rf"(?<!\w)(?P<first>{either(_WORD_NUMBERS)})(?:[\s-](?P<second>{either(_SECOND)}))?(?!\w)", re.IGNORECASE
 )
 _SCALE: Final = re.compile(
-    rf"\s+(?P<scale>{either(name for name, value in _WORD_NUMBERS.items() if value in _SCALES)})\b"
+    rf"\s*(?P<scale>{either(name for name, value in _WORD_NUMBERS.items() if value in _SCALES)})\b"
 )
 _NEXT: Final = re.compile(r"\s*[^\s]+(?:\s+[^\s]+){0,2}")
 
