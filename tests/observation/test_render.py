@@ -6,8 +6,8 @@ from datetime import date, timedelta, timezone
 import pytest
 
 from lamina.kernel.tokens import estimate_tokens
-from lamina.observation.render import entry_counter, render_entries, render_note
-from lamina.observation.types import EntryKind, Priority, Speaker, Status
+from lamina.observation.render import entry_counter, render_entries, render_note, render_period
+from lamina.observation.types import EntryKind, Period, Priority, Speaker, Status
 from tests.observation.samples import entry, note
 
 
@@ -46,6 +46,22 @@ def test_entries_alone_stand_for_just_their_sources() -> None:
 def test_a_period_shows_both_its_ends() -> None:
     text = render_entries([entry("Ann travels.", refers_to=(date(2026, 5, 3), date(2026, 5, 5)))])
     assert text.endswith("- 14:30 user: Ann travels. (refers to 2026-05-03 to 2026-05-05)\n")
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "shown"),
+    [
+        (date(2026, 5, 4), date(2026, 5, 4), "2026-05-04"),
+        (date(2026, 5, 9), date(2026, 5, 10), "weekend of 2026-05-09"),
+        (date(2026, 5, 4), date(2026, 5, 10), "week of 2026-05-04"),
+        (date(2024, 2, 1), date(2024, 2, 29), "2024-02"),
+        (date(2025, 1, 1), date(2025, 12, 31), "2025"),
+        (date(2024, 2, 1), date(2024, 2, 28), "2024-02-01 to 2024-02-28"),
+        (date(2025, 1, 1), date(2026, 12, 31), "2025-01-01 to 2026-12-31"),
+    ],
+)
+def test_a_weekend_a_week_a_month_and_a_year_are_called_so(first: date, last: date, shown: str) -> None:
+    assert render_period(Period(first=first, last=last)) == shown
 
 
 @pytest.mark.parametrize(

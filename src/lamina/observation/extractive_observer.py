@@ -1,7 +1,7 @@
 """Writes notes without a model: what is worth most of a conversation, in the words in which it was said.
 
-Nothing is rephrased, so nothing can be invented. A note takes about a quarter of what it stands for, less where little
-was said. Notes written like this are provisional: they are written anew when there is a model.
+Nothing is rephrased, so nothing can be invented. A note takes at most two fifths of what it stands for, less where
+little was said. Notes written like this are provisional: they are written anew when there is a model.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,7 +26,7 @@ from lamina.observation.types import (
 )
 from lamina.session.types import Message, MessageKind, Role
 
-SHARE = 0.25
+SHARE = 0.4
 """Tokens of a note for each token of what it stands for, at most."""
 _LEAST_TOKENS = 60
 _LEAST_VALUE = 0.02

@@ -5,21 +5,23 @@ needed; an open task that was reported done, and a wish that a later one replace
 speaker said on one day is written as one line. Nothing is rephrased.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from lamina.kernel.ids import new_id
 from lamina.kernel.tokens import TokenCounter, estimate_tokens
 from lamina.observation.phrases import NEGATIONS
-from lamina.observation.render import entry_counter
+from lamina.observation.render import entry_counter, render_period
 from lamina.observation.salience import judge, name_terms, weigh_terms
 from lamina.observation.selection import Candidate, choose
 from lamina.observation.squeeze import squeeze
-from lamina.observation.types import Entry, EntryKind, Priority, Reflected, ReflectorRequest, Status
+from lamina.observation.types import Entry, EntryKind, Period, Priority, Reflected, ReflectorRequest, Status
 
 _LINE_TOKENS = 8
 _DATE_TOKENS = 8
 _JOINT = "; "
+_DATED = re.compile(r" \((?:week(?:end)? of )?\d{4}(?:-\d\d){0,2}(?: to \d{4}-\d\d-\d\d)?\)$")
 _LONGEST_LINE = 80  # words of a line that says several things
 _SAME = 0.8
 _FACTOR: Mapping[Priority, float] = {Priority.HIGH: 1.3, Priority.MEDIUM: 1.0, Priority.LOW: 0.75}
@@ -31,9 +33,13 @@ class _Segment:
     """One thing that an entry says."""
 
     entry: Entry
+    bare: str
+    """Its words."""
     text: str
+    """Its words and, where they name days, which."""
     value: float
     terms: Mapping[int, float]
+    refers_to: Period | None
 
 
 class ExtractiveReflector:
@@ -64,7 +70,7 @@ class ExtractiveReflector:
     def _chosen(self, segments: Sequence[_Segment], budget: int) -> list[Entry]:
         candidates = [
             Candidate(
-                tokens=self._count(one.text) + (_DATE_TOKENS if one.entry.refers_to else 0),
+                tokens=self._count(one.text),
                 value=one.value,
                 terms=one.terms,
                 line=_line_of(one.entry),
@@ -77,8 +83,8 @@ class ExtractiveReflector:
 
 
 def _line_of(entry: Entry) -> object:
-    """What may be written as one line: facts and events without a date of their own, by one speaker on one day."""
-    if entry.pinned or entry.refers_to is not None or entry.kind not in (EntryKind.FACT, EntryKind.EVENT):
+    """What may be written as one line: facts and events that one speaker told on one day."""
+    if entry.pinned or entry.kind not in (EntryKind.FACT, EntryKind.EVENT):
         return entry.id
     return (entry.origin, entry.author, entry.said_at.date())
 
@@ -96,11 +102,13 @@ def _lines(kept: Sequence[_Segment]) -> Iterator[Entry]:
     for line in order:
         first = line[0].entry
         sources = sorted({sequence for one in line for sequence in one.entry.sources})
+        alone = len(line) == 1
         best = max(line, key=lambda one: _FACTOR[one.entry.priority]).entry
         yield replace(
             first,
             id=new_id(),
-            text=_JOINT.join(one.text for one in line),
+            text=line[0].bare if alone else _JOINT.join(one.text for one in line),
+            refers_to=line[0].refers_to if alone else None,
             kind=best.kind if len({one.entry.kind for one in line}) == 1 else EntryKind.FACT,
             priority=best.priority,
             sources=tuple(sources),
@@ -113,9 +121,19 @@ def _segments(entries: Sequence[Entry], *, strong: bool) -> Iterator[_Segment]:
         age = _OLDEST + (1 - _OLDEST) * (place + 1) / len(entries)
         parts = [entry.text] if entry.pinned else entry.text.split(_JOINT)
         for part in parts:
-            text = squeeze(part, strong=strong and not entry.pinned)
-            worth = judge(part, said_at=entry.said_at, question=entry.kind is EntryKind.QUESTION, known=known)
-            yield _Segment(entry=entry, text=text, value=worth.value * _FACTOR[entry.priority] * age, terms=worth.terms)
+            words = _DATED.sub("", part)
+            asked = entry.kind is EntryKind.QUESTION
+            worth = judge(words, said_at=entry.said_at, question=asked, own=True, known=known)
+            when = worth.refers_to or (entry.refers_to if len(parts) == 1 else None)
+            bare = squeeze(words, strong=strong and not entry.pinned)
+            yield _Segment(
+                entry=entry,
+                bare=bare,
+                text=f"{bare} ({render_period(when)})" if when else bare,
+                value=worth.value * _FACTOR[entry.priority] * age,
+                terms=worth.terms,
+                refers_to=when,
+            )
 
 
 def _without_repetition(entries: Iterable[Entry]) -> list[Entry]:

@@ -111,6 +111,7 @@ REMINDER: Final = re.compile(
 )
 REQUEST: Final = re.compile(
     r"^(?:(?:and|then|now|so|ok|okay|also|next|please|bitte|hey)[\s,]+)*(?:can|could|would|will)\s+you\b"
+    r"(?!\s+(?:please\s+)?(?:believe|imagine|tell|share|say|see|remember|be|like)\b)"
     r"|^(?:please|pls|bitte|s['’]il\s+(?:te|vous)\s+plaît|por\s+favor|请|請|お願い)"
     r"|^(?:(?:and|then|now|so|ok|okay|also|next)[\s,]+)*(?:add|analy[sz]e|build|change|check|clean|compare|configure|convert|"
     r"create|debug|delete|deploy|describe|draft|explain|find|fix|generate|implement|install|investigate|list|make|merge|"

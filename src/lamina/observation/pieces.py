@@ -16,20 +16,27 @@ _BULK = re.compile(
     r"^[ \t]*(?:>.*|[|+=_*~-]{3,}.*|[{}\[\]();,]+|\"?[\w.-]+\"?\s*[:=]\s*[\[{\"].*|at\s+\S+\(.*|File \".*)$"
 )
 _PROSE = re.compile(r"[^\W\d_]{2,}")
+_SUBJECT = r"(?:(?:i|we|it|they|he|she|you|that)(?:['’]\w+)?|this|there)"
 _CUT = re.compile(
     r"\s+[-–—]+\s+|—|;\s+|:\s+(?=[A-ZÀ-Þa-z])|\s*[。；]\s*"
-    r"|,\s+(?=(?:but|so|and|because|'cause|which|though|although|while|whereas|plus|aber|weil|sodass|während|mais|parce|pero|porque)\b)"
-    r"|\s+(?=(?:because|'cause|although|though|whereas)\s)|，(?=但|所以|因为|因為|而且)|、(?=しかし|でも)"
-    r"|\s+and\s+(?=(?:i|we|it|they|he|she|it's|i'm|i've)\s)",
+    r"|,\s+(?=(?:but|because|'cause|which|though|although|while|whereas|aber|weil|sodass|während|mais|parce|pero|porque)\b)"
+    rf"|,\s+(?=(?:(?:and|so|plus)\s+)?{_SUBJECT}\s)|\s+(?=(?:because|'cause|although|though|whereas)\s)"
+    rf"|\s+(?=and\s+{_SUBJECT}\s)|，(?=但|所以|因为|因為|而且)|、(?=しかし|でも)",
     re.IGNORECASE,
 )
 _LEAD = re.compile(r"([^\W\d_]+(?:['’][^\W\d_]+)?)([^\w\s'’\"“«(\[]*)(?:\s+|$)")
 _NAME = re.compile(r"[A-ZÀ-Þ][^\W\d_]+")
 _ASIDE = re.compile(
-    r"^(?:by\s+the\s+way|to\s+be\s+honest|you\s+know|i\s+mean|i\s+guess|on\s+another\s+note|since\s+we\s+last\s+"
-    r"(?:spoke|chatted|talked)|übrigens|au\s+fait|por\s+cierto)\b[\s,:-]*",
+    r"(?:(?:by\s+the\s+way|btw|fyi|to\s+be\s+honest|you\s+know(?:\s+what)?|i\s+mean|i\s+guess|on\s+(?:an|the)other\s+(?:note|hand)"
+    r"|in\s+the\s+meantime|as\s+you\s+know|long\s+story\s+short|believe\s+it\s+or\s+not|speaking\s+of\s+which"
+    r"|since\s+we\s+(?:last\s+)?(?:spoke|chatted|talked)(?:\s+last)?|guess\s+what|i\s+(?:have\s+to|gotta|must)\s+say"
+    r"|i\s+(?:just\s+)?wanted\s+to\s+(?:tell\s+you|let\s+you\s+know|say|share)(?:\s+that|\s+about)?"
+    r"|i['’]m\s+(?:so\s+|really\s+|super\s+)?(?:excited|happy|glad|thrilled|pleased)\s+to\s+(?:tell\s+you|say|share|announce)"
+    r"(?:\s+that)?|übrigens|ehrlich\s+gesagt|au\s+fait|por\s+cierto)\b[\s,:!-]*)+(?=\S+\s+\S)",
     re.IGNORECASE,
 )
+_JOINER = re.compile(r"^(?:and|but|so|plus|also|und|aber|et|mais|y|pero)\s+(?=\S+\s+\S)", re.IGNORECASE)
+_LEAST_WORDS = 4
 LONGEST_CLAUSE = 400
 """Characters of a clause at most; a longer one is cut at a blank."""
 
@@ -141,8 +148,10 @@ def _clauses(text: str, start: int) -> Iterator[Clause]:
         yield from _bounded(text, start, len(text))
         return
     for match in _CUT.finditer(text, start):
-        yield from _bounded(text, start, match.start())
-        start = match.end()
+        # A few words before a cut belong to what comes after them: "Last week was wild - I got a medal".
+        if len(text[start : match.start()].split()) >= _LEAST_WORDS or not text[match.start()].isascii():
+            yield from _bounded(text, start, match.start())
+            start = match.end()
     yield from _bounded(text, start, len(text))
 
 
@@ -163,4 +172,4 @@ def _bounded(text: str, start: int, end: int) -> Iterator[Clause]:
 
 
 def _tidy(text: str) -> str:
-    return text.strip().rstrip(".!,;:…。！").strip()
+    return _JOINER.sub("", text.strip()).rstrip(".!,;:…。！-–— ").strip()

@@ -11,6 +11,7 @@ A note begins with the day of its first entry and the messages it stands for; a 
 Every entry is one line, whatever it says, and who said it stands before what was said. Times are in UTC.
 """
 
+from calendar import monthrange
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
@@ -38,6 +39,21 @@ def entry_counter(count: TokenCounter = estimate_tokens) -> EntryCounter:
     return tokens
 
 
+def render_period(period: Period) -> str:
+    """Days in few words: a day, a weekend, a week, a month, a year, or else the first and the last."""
+    first, last = period.first, period.last
+    if first == last:
+        return first.isoformat()
+    length = (last - first).days + 1
+    if (first.weekday(), length) in ((0, 7), (5, 2)):
+        return f"{'week' if length == 7 else 'weekend'} of {first.isoformat()}"
+    if first.day == 1 and last == first.replace(day=monthrange(first.year, first.month)[1]):
+        return f"{first:%Y-%m}"
+    if (first.month, first.day, last.month, last.day) == (1, 1, 12, 31) and first.year == last.year:
+        return f"{first:%Y}"
+    return f"{first.isoformat()} to {last.isoformat()}"
+
+
 def _render(entries: Sequence[Entry], first: int, last: int) -> str:
     return "".join(f"{line}\n" for line in _lines(entries, first, last))
 
@@ -54,7 +70,7 @@ def _lines(entries: Sequence[Entry], first: int, last: int) -> Iterator[str]:
 
 def _line(entry: Entry, said_at: datetime) -> str:
     label = f" ({marked})" if (marked := _label(entry)) else ""
-    refers = f" (refers to {_period(entry.refers_to)})" if entry.refers_to else ""
+    refers = f" (refers to {render_period(entry.refers_to)})" if entry.refers_to else ""
     return f"- {said_at:%H:%M} {_speaker(entry)}{label}: {_one_line(entry.text)}{refers}"
 
 
@@ -78,11 +94,6 @@ def _label(entry: Entry) -> str:
 
 def _range(first: int, last: int) -> str:
     return f"message {first}" if first == last else f"messages {first}-{last}"
-
-
-def _period(period: Period) -> str:
-    first, last = period.first.isoformat(), period.last.isoformat()
-    return first if first == last else f"{first} to {last}"
 
 
 def _day(moment: datetime) -> str:

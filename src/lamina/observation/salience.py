@@ -16,6 +16,7 @@ from lamina.graph.mentions import find_mentions
 from lamina.graph.words import STOP_WORDS
 from lamina.index.common_words import background_frequency
 from lamina.index.terms import fold, term_key, words
+from lamina.observation.calendar_words import DAY_WORDS, SHORT_WEEKDAYS, UNITS, WEEKDAYS
 from lamina.observation.phrases import (
     FIRST_PERSON,
     NAMED,
@@ -31,6 +32,8 @@ from lamina.observation.types import Period
 from lamina.observation.when import refers_to
 
 _EVERYDAY = 0.35
+# That a day is named counts by itself; the words that name it tell nothing more.
+_CALENDAR = frozenset({*UNITS, *WEEKDAYS, *SHORT_WEEKDAYS, *DAY_WORDS, "ago", "night", "morning", "evening", "later"})
 _HIRAGANA = re.compile(r"[ぁ-ゖ]+")
 _ASIDE = re.compile(r"\s*[\[(（【]")
 
@@ -39,7 +42,7 @@ _ASIDE = re.compile(r"\s*[\[(（【]")
 def _term(word: str) -> tuple[int, float]:
     """The key of a word and how much it tells: 0 for words that only hold a sentence together, 1 for a rare one."""
     frequency = background_frequency(word)
-    if frequency >= 0.2 or word in STOP_WORDS or len(word) < 2:
+    if frequency >= 0.2 or len(word) < 2 or word in STOP_WORDS or word in _CALENDAR:
         return term_key(word), 0.0
     return term_key(word), _EVERYDAY if frequency >= 0.01 or _HIRAGANA.fullmatch(word) else 1.0
 
@@ -64,12 +67,20 @@ class Worth:
 
 
 def judge(
-    text: str, *, said_at: datetime, answers: bool = False, question: bool = False, known: Set[int] = frozenset()
+    text: str,
+    *,
+    said_at: datetime,
+    answers: bool = False,
+    question: bool = False,
+    own: bool = False,
+    known: Set[int] = frozenset(),
 ) -> Worth:
-    """Judge a clause. `answers`: somebody had asked; `known`: terms that everybody there knows."""
+    """Judge a clause. `answers`: somebody had asked; `own`: it is about the speaker although it may not say so;
+    `known`: terms that everybody there knows.
+    """
     terms = {key: weight for key, weight in weigh_terms(text).items() if key not in known}
     when = refers_to(text, said_at)
-    features = _features(text, terms, when, answers=answers, question=question, known=known)
+    features = _features(text, terms, when, answers=answers, question=question, own=own, known=known)
     score = _BIAS + sum(weight * features[name] for name, weight in WEIGHTS.items())
     return Worth(value=1 / (1 + math.exp(-score)), terms=terms, refers_to=when)
 
@@ -90,12 +101,19 @@ WEIGHTS: Mapping[str, float] = {
     "pointing": -0.5,
     "second_person": -0.6,
     "platitude": -0.8,
-    "aside": -0.5,
+    "aside": -1.2,
 }
 
 
 def _features(
-    text: str, terms: Mapping[int, float], when: Period | None, *, answers: bool, question: bool, known: Set[int]
+    text: str,
+    terms: Mapping[int, float],
+    when: Period | None,
+    *,
+    answers: bool,
+    question: bool,
+    own: bool,
+    known: Set[int],
 ) -> dict[str, float]:
     rare = sum(weight >= 1.0 for weight in terms.values())
     names = sum(not name_terms([spot.text]) <= known for spot in find_mentions(text))
@@ -105,7 +123,7 @@ def _features(
         "quoted": QUOTED.search(text) is not None,
         "number": NUMBER.search(text) is not None,
         "names": min(names, 3),
-        "first_person": FIRST_PERSON.search(text) is not None,
+        "first_person": own or FIRST_PERSON.search(text) is not None,
         "second_person": SECOND_PERSON.search(text) is not None,
         "praise": min(sum(word in PRAISE for word in fold(text).replace(",", " ").replace(".", " ").split()), 3),
         "past": PAST.search(text) is not None,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 
 _LENGTH_COUNTS = 0.7  # a clause twice as long must be worth a little less than twice as much
-_SAID_AGAIN = 0.85  # what a term still tells each time it occurs again
+_SAID_AGAIN = 0.93  # what a term still tells each time it occurs again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
