@@ -67,7 +67,6 @@ async def test_a_stretch_becomes_notes_that_are_shorter_and_say_what_was_said(ap
     assert made.actions.compaction is not None
     assert text.startswith(HEADING)
     assert "dark mode" in text
-    assert "(decision)" in text
     assert estimate_tokens(text) < estimate_tokens(" ".join(TALK))
     assert (made.actions.compaction.start_timestamp, made.actions.compaction.end_timestamp) == (
         events[0].timestamp,

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from lamina.kernel.session_key import current_session_key, using_session
+from lamina.kernel.session_key import current_session_key, enter_session, using_session
 
 
 def test_nothing_is_bound_at_first() -> None:
@@ -17,6 +17,17 @@ def test_blocks_nest_and_undo_themselves() -> None:
         with using_session(None):
             assert current_session_key("otherwise") is None
         assert current_session_key() == "a"
+    assert current_session_key("otherwise") == "otherwise"
+
+
+def test_a_session_can_be_entered_without_a_block_and_left_again() -> None:
+    with using_session("a"):
+        leave = enter_session("b")
+        assert current_session_key() == "b"
+        leave()
+        assert current_session_key() == "a"
+    leave_nothing = enter_session("c")
+    leave_nothing()
     assert current_session_key("otherwise") == "otherwise"
 
 
