@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from lamina.errors import ModelFailedError
 from lamina.kernel.clock import ManualClock
 from lamina.observation.render import render_note
 from lamina.observation.settings import ObservationSettings
@@ -128,6 +129,21 @@ async def test_what_could_not_be_made_smaller_is_not_tried_again_until_another_n
         await talk(bench, 1)
         assert len(bench.reflector.requests) == 1
         assert [note.generation for note in await bench.notes()] == [1]
+
+
+async def test_a_reflector_that_says_it_is_no_gain_is_not_asked_again_about_the_same_notes(
+    store_url: str, clock: ManualClock
+) -> None:
+    async with bench_on(store_url, settings=FREQUENT, clock=clock) as bench:
+        cost = {"calls": 3, "input_tokens": 900, "output_tokens": 30}
+        bench.reflector.failing = ModelFailedError(details={"reason": "not_condensed", **cost})
+        await talk(bench, 2)
+        clock.advance(100_000)
+        for _ in range(3):
+            await bench.turn()
+        assert len(bench.reflector.requests) == 1
+        (row,) = await bench.rows("observation_state")
+        assert [row[f"reflector_{name}"] for name in cost] == [3, 900, 30]
 
 
 async def test_a_reflection_that_fails_leaves_the_notes_and_is_tried_again_after_a_pause(

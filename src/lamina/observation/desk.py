@@ -7,14 +7,14 @@ from typing import Protocol
 
 from lamina.database.engine import Database
 from lamina.database.link import Link
-from lamina.errors import ModelFailedError
+from lamina.errors import LaminaError, ModelFailedError
 from lamina.kernel.clock import Clock
 from lamina.kernel.ids import is_id, new_id
 from lamina.kernel.tokens import TokenCounter, estimate_tokens
 from lamina.observability.metrics import Metrics
 from lamina.observation.render import render_note
 from lamina.observation.settings import ObservationSettings
-from lamina.observation.types import Entry, Note, Observer, Reflector
+from lamina.observation.types import Entry, Note, Observer, Reflector, Spent
 from lamina.observation.view import hide_in_entry
 from lamina.session.reading import StoredSession
 
@@ -69,6 +69,14 @@ def _checked(entries: Sequence[Entry], allowed: frozenset[int]) -> Iterator[Entr
         id = entry.id if is_id(entry.id) and entry.id not in known else new_id()
         known.add(id)
         yield hide_in_entry(replace(entry, id=id, sources=sources))
+
+
+def spent_on(error: LaminaError) -> Spent:
+    """What a call cost that failed, as far as the error says so."""
+    calls, read, written = (error.details.get(name) for name in ("calls", "input_tokens", "output_tokens"))
+    if isinstance(calls, int) and isinstance(read, int) and isinstance(written, int):
+        return Spent(calls=calls, input_tokens=read, output_tokens=written)
+    return Spent()
 
 
 def sized(made: Note, count: TokenCounter) -> Note:

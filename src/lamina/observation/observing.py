@@ -14,7 +14,7 @@ from lamina.database.link import Link
 from lamina.errors import LaminaError
 from lamina.kernel.ids import new_id
 from lamina.observation.batch import Batch
-from lamina.observation.desk import Desk, checked_entries, sized
+from lamina.observation.desk import Desk, checked_entries, sized, spent_on
 from lamina.observation.state import Lease, State, commit_state, hold_session, leased_session, one_more, spent_by
 from lamina.observation.store import insert_note, read_notes
 from lamina.observation.types import Entry, Note, Observed, Observer, ObserverRequest, Spent
@@ -160,11 +160,17 @@ async def _failed(desk: Desk, lease: Lease, error: LaminaError) -> Lease:
         "observing session %s failed (%s, %d in a row): %s", lease.session_key, error.code, failures, error.message
     )
     again = desk.clock.now() + timedelta(seconds=delay_s(failures))
+    count_spent(desk, "observer", spent_on(error))
 
     def work(link: Link) -> Lease:
         hold_session(link, lease)
         return commit_state(
-            link, lease, failures=failures, last_error=f"{error.code}: {error.message}"[:500], next_attempt_at=again
+            link,
+            lease,
+            failures=failures,
+            last_error=f"{error.code}: {error.message}"[:500],
+            next_attempt_at=again,
+            **spent_by("observer", spent_on(error)),
         )
 
     return await desk.database.write(work)

@@ -8,14 +8,14 @@ until there is another one beside them.
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Literal
 
 from lamina.database.link import Link
 from lamina.errors import LaminaError
 from lamina.kernel.ids import new_id
 from lamina.kernel.text import content_hash
-from lamina.observation.desk import Desk, checked_entries, sized
+from lamina.observation.desk import Desk, checked_entries, sized, spent_on
 from lamina.observation.observing import count_spent, delay_s
 from lamina.observation.state import Lease, LostError, commit_state, hold_session, one_more, spent_by
 from lamina.observation.store import StoredNote, delete_notes, insert_note
@@ -24,6 +24,8 @@ from lamina.observation.types import Note, Reflected, ReflectorRequest, Spent
 
 _log = logging.getLogger("lamina.observation")
 Kind = Literal["observations", "reflections"]
+NOT_CONDENSED = "not_condensed"
+"""The reason in the details of an error that says: it worked, and the result was no gain."""
 _TRIED = {"observations": "reflect_tried", "reflections": "consolidate_tried"}
 
 
@@ -81,6 +83,8 @@ async def condense(
     try:
         reflected = await _ask(desk, lease, chosen, _target(desk, kind, chosen, beside))
     except LaminaError as error:
+        if error.details.get("reason") == NOT_CONDENSED:
+            return await _rejected(desk, lease, kind, condensed, spent_on(error))
         return await _failed(desk, lease, kind, error)
     made = _note_of(desk, lease, chosen, reflected)
     if made is None:
@@ -191,8 +195,11 @@ async def _failed(desk: Desk, lease: Lease, kind: Kind, error: LaminaError) -> R
         failures,
         error.message,
     )
-    again: datetime = desk.clock.now() + timedelta(seconds=delay_s(failures))
-    moved = await _remember(desk, lease, {"reflect_failures": failures, "reflect_at": again})
+    again = desk.clock.now() + timedelta(seconds=delay_s(failures))
+    cost = spent_on(error)
+    changes = {"reflect_failures": failures, "reflect_at": again, **spent_by("reflector", cost)}
+    moved = await _remember(desk, lease, changes)
+    count_spent(desk, "reflector", cost)
     return Reflection(lease=moved, error=error.code)
 
 

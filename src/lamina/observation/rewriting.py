@@ -13,7 +13,7 @@ from datetime import timedelta
 from lamina.database.link import Link
 from lamina.errors import LaminaError
 from lamina.observation.batch import Batch
-from lamina.observation.desk import Desk, sized
+from lamina.observation.desk import Desk, sized, spent_on
 from lamina.observation.observing import ask, count_spent, delay_s, is_resting, note_of
 from lamina.observation.state import (
     Lease,
@@ -153,9 +153,11 @@ async def _failed(desk: Desk, lease: Lease, error: LaminaError) -> Rewriting:
         error.message,
     )
     again = desk.clock.now() + timedelta(seconds=delay_s(failures, LONGEST_DELAY_S))
+    count_spent(desk, "observer", spent_on(error))
 
     def work(link: Link) -> Lease:
         hold_session(link, lease)
-        return commit_state(link, lease, rewrite_failures=failures, rewrite_at=again)
+        cost = spent_by("observer", spent_on(error))
+        return commit_state(link, lease, rewrite_failures=failures, rewrite_at=again, **cost)
 
     return Rewriting(lease=await desk.database.write(work), error=error.code)
