@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -106,7 +107,6 @@ class House:
         self.hierarchy = Hierarchy(parts.database, clock, tenant=self._tenant)
         # Both look for what an earlier run left undone, so they begin with the app.
         self._embeddings = self._late_vectors()
-        on_saved = self.graph.buffer if settings.graph.enabled else None
         self.memory = MemoryService(
             provider=RetryingProvider(parts.provider, policy=settings.retry, clock=clock, metrics=metrics),
             hierarchy=self.hierarchy,
@@ -114,7 +114,7 @@ class House:
             clock=clock,
             metrics=metrics,
             tenant=self._tenant,
-            on_saved=on_saved,
+            on_saved=self._listener,
         )
         if settings.memory.sweep_interval_s > 0:
             sweeper = Periodic(self.sweep, name="expiry", interval_s=settings.memory.sweep_interval_s, clock=clock)
@@ -125,14 +125,11 @@ class House:
     async def close(self) -> None:
         """Finish what was accepted; the parts are the caller's to close."""
         learning = self.__dict__.get("learning")
-        try:
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(self.models.aclose)
+            stack.push_async_callback(self._crew.stop)
             if learning is not None:
                 await learning.watcher.close(_STOP_S)
-        finally:
-            try:
-                await self._crew.stop()
-            finally:
-                await self.models.aclose()
 
     @property
     def chat_model(self) -> ChatModel | None:
@@ -197,7 +194,6 @@ class House:
         from lamina.session.stored import StoredMessages
 
         said = StoredMessages(scope_of=session_scope)
-        graph_settings = self._settings.graph
         known = (
             StoredKnowledge(),
             StoredLearnings(confidence_threshold=self._settings.learning.confidence_threshold),
@@ -205,12 +201,12 @@ class House:
         graph = open_graph(
             database=self.parts.database,
             texts=(StoredMemories(), said, *known),
-            settings=graph_settings,
+            settings=self._settings.graph,
             clock=self._clock,
             metrics=self._metrics,
             tenant=self._tenant,
             retry=self._settings.retry,
-            model=self.chat_model if graph_settings.enabled and graph_settings.extraction == "model" else None,
+            model=self.chat_model if self._settings.graph.needs_model else None,
             hidden=[
                 *(() if self._settings.knowledge.enabled else (texts.kind for texts in known)),
                 *(() if self._settings.session.graph else (said.kind,)),

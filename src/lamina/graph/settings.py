@@ -55,6 +55,11 @@ class GraphSettings:
                 raise ValueError(f"{name} must not be negative")
 
     @property
+    def needs_model(self) -> bool:
+        """Whether a chat model is to read the texts."""
+        return self.enabled and self.extraction == "model"
+
+    @property
     def buffer(self) -> BufferSettings:
         """What the buffer is told."""
         return BufferSettings(
