@@ -4,6 +4,7 @@ What is missing is asked for once. What is then still missing and must not be fo
 words.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,6 +25,13 @@ LONGEST_VERBATIM: Final = 240
 """Characters of a sentence that is noted as it was said."""
 MOST_VERBATIM: Final = 12
 """Sentences of one stretch that are noted as they were said."""
+_RULE: Final = re.compile(
+    r"(?:^|[,;:.]\s*|^(?:and|but|also|so|oh|ok|okay|please|und|aber|et|mais|y|pero)[\s,]+)(?:please\s+|bitte\s+)?"
+    r"(?:(?:never|always|avoid|do\s+not|don['’]t)\s+(?!worry|mind|know|think|forget|get\s+me|you|we|i)\w+"
+    r"|(?:nie|niemals|immer)\s+\w+|(?:nunca|jamais|toujours|siempre)\s+\w+)",
+    re.IGNORECASE,
+)
+"""An order that forbids something, or holds for always, whatever it is about."""
 _MOST_SENTENCES: Final = 400
 _CARRIED: Final = 0.5
 _SPECIFICS_CARRIED: Final = 0.5
@@ -84,6 +92,8 @@ def _missing(shown: Shown, citing: Sequence[Evidence], all_carriers: Sequence[Ev
         kind = classify(
             text, origin=Speaker.USER, value=0.0, question=sentence.is_question, answered=True, refers_to=days
         ).kind
+        if kind not in PINNED and not sentence.is_question and _RULE.search(text):
+            kind = EntryKind.CONSTRAINT
         pinned = kind in PINNED or kind is EntryKind.TASK
         specifics = find_specifics(text, shown.message.at, author=shown.message.author)
         lost = [one for one in specifics if not any(carrier.has(one) for carrier in all_carriers)]

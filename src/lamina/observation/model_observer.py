@@ -67,7 +67,10 @@ class ModelObserver(Observer):
             _log.info("mending the notes of %s failed (%s); what was proved is kept", self._model.name, error.code)
         mended = {one for key, entry in work.entries.items() if key not in proved for one in entry.sources}
         # A line whose messages have a new one now was written again; the others were given up.
-        work.faulty += [(draft, why) for draft, why in refused if mended.isdisjoint(draft.sources)]
+        again = {draft.text for draft, _ in work.faulty}
+        work.faulty += [
+            (draft, why) for draft, why in refused if mended.isdisjoint(draft.sources) and draft.text not in again
+        ]
 
     async def _ask(self, request: ChatRequest, work: "_Work") -> ChatReply:
         reply = await self._model.complete(request)

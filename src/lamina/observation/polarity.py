@@ -5,17 +5,19 @@ believed, as it would have been without this.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Final
 
-from lamina.index.terms import fold, term_key
+from lamina.index.terms import fold, term_key, words
+from lamina.observation.calendar_words import WEEKDAYS
 from lamina.observation.evidence import Clause, Evidence, find_clauses
 from lamina.observation.note_words import REPORTING
 from lamina.observation.phrases import REQUEST
-from lamina.observation.salience import weigh_terms
+from lamina.observation.salience import name_terms, weigh_terms
 
 _SHARED: Final = 0.5
 _ALONE: Final = 0.8
+_ALL: Final = frozenset(map(term_key, ("anything", "everything", "something", "anybody", "everybody", "anyone")))
 REPORTED: Final = frozenset(map(term_key, (*REPORTING, "用户", "用戶", "助手")))
 """The terms of words of reporting: they are in notes and not in what the notes are on."""
 
@@ -45,19 +47,25 @@ _ASKED: Final = re.compile(
 
 def turned_round(text: str, evidence: Sequence[Evidence]) -> str | None:
     """What is the wrong way round, in words; None when nothing is known to be."""
-    clauses = [clause for source in evidence for clause in source.clauses]
-    turned = _opposite(text, clauses)
+    clauses, known = _clauses(evidence)
+    turned = _opposite(text, clauses, known)
     if turned is None:
         return None
     # Part of it may be denied and part of it not, as in what was said.
     parts = [clause.text for clause in find_clauses(text)]
-    if len(parts) > 1 and not any(_opposite(part, clauses) for part in parts[1:]):
+    if len(parts) > 1 and not any(_opposite(part, clauses, known) for part in parts[1:]):
         return None
     return f"it says the opposite of `{turned.text.strip()[:120]}`"
 
 
-def _opposite(text: str, clauses: Sequence[Clause]) -> Clause | None:
-    clause = _closest(text, clauses)
+def _clauses(evidence: Sequence[Evidence]) -> tuple[list[Clause], frozenset[int]]:
+    """What was said, and the terms that say nothing about it: words of reporting and the names of who spoke."""
+    names = name_terms(name for source in evidence for name in source.known)
+    return [clause for source in evidence for clause in source.clauses], REPORTED | names
+
+
+def _opposite(text: str, clauses: Sequence[Clause], known: Set[int]) -> Clause | None:
+    clause = _closest(text, clauses, known)
     if clause is None:
         return None
     said, noted = fold(clause.text), fold(text)
@@ -69,21 +77,27 @@ def _opposite(text: str, clauses: Sequence[Clause]) -> Clause | None:
 
 def only_asked(text: str, evidence: Sequence[Evidence]) -> str | None:
     """Why a line that states what somebody wants or decided rests on a question; None when it does not."""
-    clause = _closest(text, [clause for source in evidence for clause in source.clauses])
+    clause = _closest(text, *_clauses(evidence))
     if clause is None or not clause.question or REQUEST.search(clause.text) or _ASKED.search(fold(text)):
         return None
     return f"`{clause.text.strip()[:120]}` only asks"
 
 
-def _closest(text: str, clauses: Sequence[Clause]) -> Clause | None:
+def _closest(text: str, clauses: Sequence[Clause], known: Set[int]) -> Clause | None:
     """The clause that says about the same, by its words; the whole sentence where its parts say less."""
-    claimed = {term: weight for term, weight in weigh_terms(text).items() if term not in REPORTED}
+    claimed = {term: weight for term, weight in _terms(text).items() if term not in known}
     scored = [(score, place) for place, clause in enumerate(clauses) for score in _shared(claimed, clause)]
     return clauses[max(scored, key=lambda one: (one[0], -one[1]))[1]] if scored else None
 
 
+def _terms(text: str) -> dict[int, float]:
+    """What a text says, days of the week included: they often are what a rule is about."""
+    days = {term_key(word): 1.0 for word in words(text) if word in WEEKDAYS}
+    return {term: weight for term, weight in (weigh_terms(text) | days).items() if term not in _ALL}
+
+
 def _shared(claimed: Mapping[int, float], clause: Clause) -> Iterator[float]:
-    said = weigh_terms(clause.text)
+    said = _terms(clause.text)
     whole, other = sum(claimed.values()), sum(said.values())
     common = [weight for term, weight in claimed.items() if term in said]
     least = _SHARED if len(common) > 1 else _ALONE
