@@ -1,4 +1,4 @@
-"""`lamina eval`: how well memory and tools are found. Heavy rooms are imported when a command runs."""
+"""`lamina eval`: how well things are found, and what notes keep. Heavy rooms are imported when a command runs."""
 
 import tempfile
 from dataclasses import replace
@@ -14,12 +14,14 @@ from lamina.cli.invocation import Invocation
 
 if TYPE_CHECKING:
     from lamina.app import App
+    from lamina.config import Settings
     from lamina.evaluation.locomo import LocomoReport
+    from lamina.evaluation.retention import RetentionReport
     from lamina.evaluation.small import SmallReport
     from lamina.evaluation.tools import ToolsReport
 
 commands = typer.Typer()
-_group = typer.Typer(no_args_is_help=True, help="Measure how well memory and tools are found.")
+_group = typer.Typer(no_args_is_help=True, help="Measure how well memory and tools are found, and what notes keep.")
 commands.add_typer(_group, name="eval", rich_help_panel="Look and check")
 
 
@@ -104,6 +106,71 @@ def small(call: Invocation) -> None:
 
         report = replace(call, store=call.store or str(Path(folder) / "eval.db")).run(measure, create=True).to_dict()
     call.output.show(report, _small_table(report))
+
+
+@command(
+    _group,
+    "retention",
+    examples=("lamina eval retention locomo10.json", "lamina eval retention locomo10.json --json"),
+)
+def retention(
+    call: Invocation,
+    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="Conversations in the form of LoCoMo.")],
+) -> None:
+    """Say whole conversations message by message and measure what their notes keep, everything at its default.
+
+    Notes are written without a model. answer_in_prompt is the share of questions that the memory section of a prompt
+    answers: it has the turns that are the evidence, or a note with the answer's words. The baselines fill the same
+    budget with the newest and with the first messages. Every archived message is read back: lost must be 0.
+    """
+    from lamina.evaluation.conversations import read_conversations
+    from lamina.evaluation.retention import evaluate_retention
+
+    conversations = read_conversations(file)
+    with tempfile.TemporaryDirectory(prefix="lamina-eval-") as folder, call.output.progress("evaluating") as progress:
+
+        async def measure(app: "App") -> "RetentionReport":
+            return await evaluate_retention(app, conversations, progress=progress)
+
+        there = replace(call, store=call.store or str(Path(folder) / "eval.db"))
+        report = there.run(measure, create=True, change=_observing_without_a_model).to_dict()
+    call.output.show(report, _retention_table(report))
+
+
+def _observing_without_a_model(settings: "Settings") -> "Settings":
+    """Observational memory on, with its defaults, whatever the configuration says."""
+    from lamina.llm.settings import LlmSettings
+    from lamina.observation.settings import ObservationSettings
+
+    changes = {"observational_memory": ObservationSettings(enabled=True), "llm": LlmSettings()}
+    return settings.model_copy(update=changes)
+
+
+def _retention_table(report: dict[str, Any]) -> Table:
+    table = Table(box=box.ROUNDED, border_style="dim", header_style="bold")
+    headings = (
+        "",
+        "answer in prompt",
+        "with recall",
+        "recent",
+        "head",
+        "recallable",
+        "compression",
+        "lost",
+        "questions",
+    )
+    names = ("answer_in_prompt", "answer_with_recall", "baseline_recent", "baseline_head", "evidence_recallable")
+    for heading in headings:
+        table.add_column(heading, justify="right" if heading else "left")
+    for label, row in (*report["by_conversation"].items(), ("all", report)):
+        cells = [f"{row[name]:.3f}" for name in names]
+        cells += [f"{row['compression']:.1f}", str(row["lost"]), str(row["questions"])]
+        last = label == list(report["by_conversation"])[-1]
+        table.add_row(label, *cells, style="bold" if label == "all" else "", end_section=last)
+    caption = ("memory_budget", "raw_tokens", "memory_tokens", "skipped_questions", "embedder")
+    table.caption = "\n".join(f"{name} {report[name]}" for name in caption)
+    table.caption_justify = "left"
+    return table
 
 
 def _small_table(report: dict[str, Any]) -> Table:

@@ -13,7 +13,7 @@ from lamina.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from lamina.app import App
-    from lamina.config import LoadedSettings
+    from lamina.config import LoadedSettings, Settings
     from lamina.memory.types import IdentifierArguments
 
 T = TypeVar("T")
@@ -57,8 +57,14 @@ class Invocation:
         if not getattr(self.settings().settings, section).enabled:
             self.output.note(f"{section} is switched off: set `{section}.enabled = true` in lamina.toml")
 
-    def run(self, work: "Callable[[App], Awaitable[T]]", *, create: bool = False) -> T:
-        """Open the store, do the work, close.
+    def run(
+        self,
+        work: "Callable[[App], Awaitable[T]]",
+        *,
+        create: bool = False,
+        change: "Callable[[Settings], Settings] | None" = None,
+    ) -> T:
+        """Open the store, do the work, close. `change` has the last word on the settings.
 
         Raises ConfigurationError for a store that is not there, unless `create`: a mistyped path must not become
         a new, empty store.
@@ -71,6 +77,8 @@ class Invocation:
         from lamina.observability.metrics import Metrics
 
         settings = self.settings().settings
+        if change is not None:
+            settings = change(settings)
         configure_logging(settings.logging.level, settings.logging.format)
         if not create and settings.database.url != ":memory:":
             existing_store(settings.database)

@@ -30,11 +30,15 @@ class Turn:
     sequence: int
     said_at: datetime | None
 
+    @property
+    def content(self) -> str:
+        """What was said, and what a picture that was sent with it shows."""
+        return f"{self.text} [image: {self.caption}]" if self.caption else self.text
+
     def to_memory(self, user_id: str) -> NewMemory:
         """The turn as a memory of the user, with its source."""
-        caption = f" [image: {self.caption}]" if self.caption else ""
         return NewMemory(
-            content=f"{self.author}: {self.text}{caption}",
+            content=f"{self.author}: {self.content}",
             identifiers=Identifiers(user_id=user_id),
             source=Source(
                 kind="conversation",
@@ -49,11 +53,12 @@ class Turn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A question and the turns that answer it."""
+    """A question and the turns that answer it; `answer` is empty where the file gives none."""
 
     text: str
     category: int
     evidence: frozenset[str]
+    answer: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +68,8 @@ class Conversation:
     id: str
     turns: tuple[Turn, ...]
     questions: tuple[Question, ...]
+    unasked: int = 0
+    """Questions of the file that are not asked: those without an answer in what was said, or without evidence."""
 
 
 def read_conversations(path: Path) -> list[Conversation]:
@@ -89,10 +96,12 @@ def _conversation(number: int, sample: dict[str, Any]) -> Conversation:
     sessions = sorted((key for key in said if _SESSION.fullmatch(key)), key=lambda key: int(key.split("_")[1]))
     turns = [turn for session in sessions for turn in _turns(session, said[session], said.get(f"{session}_date_time"))]
     questions = [_question(item) for item in sample["qa"]]
+    asked = tuple(one for one in questions if one.category in CATEGORIES and one.evidence)
     return Conversation(
         id=str(sample.get("sample_id", f"sample-{number}")),
         turns=tuple(turns),
-        questions=tuple(one for one in questions if one.category in CATEGORIES and one.evidence),
+        questions=asked,
+        unasked=len(questions) - len(asked),
     )
 
 
@@ -115,4 +124,9 @@ def _turns(session: str, turns: list[dict[str, Any]], when: str | None) -> list[
 def _question(item: dict[str, Any]) -> Question:
     # An evidence string may hold several references, or stray text around one.
     evidence = frozenset(found for text in item["evidence"] for found in _EVIDENCE.findall(text))
-    return Question(text=item["question"], category=int(item["category"]), evidence=evidence)
+    return Question(
+        text=item["question"],
+        category=int(item["category"]),
+        evidence=evidence,
+        answer=str(item.get("answer", "")).strip(),
+    )
