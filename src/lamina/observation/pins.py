@@ -6,6 +6,7 @@ somebody who is trusted as much. Nor is it enough that a line cites a pinned ent
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from lamina.kernel.ids import new_id
 from lamina.kernel.text import normalise
@@ -15,6 +16,8 @@ from lamina.observation.loss import carry, find_specifics
 from lamina.observation.polarity import REPORTED, turned_round
 from lamina.observation.salience import weigh_terms
 from lamina.observation.types import Entry, EntryKind, Status
+
+_CARRIED: Final = 0.75
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +77,7 @@ def _is_carried(id: str, entry: Entry, condensed: Sequence[Condensed]) -> bool:
     """Whether the lines that cite an entry have everything specific of it, most of its words, and its sense."""
     citing = [one.entry for one in condensed if id in one.made_from and _still_binds(one.entry, entry)]
     carriers = [Evidence(text=one.text, said_at=one.said_at) for one in citing]
-    if not carry(carriers, entry.text):
+    if not carry(carriers, entry.text, share=_CARRIED):
         return False
     specifics = find_specifics(entry.text, entry.said_at, author=entry.author)
     if any(not any(carrier.has(piece) for carrier in carriers) for piece in specifics):

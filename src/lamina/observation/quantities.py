@@ -105,7 +105,7 @@ _WRITTEN: Final = re.compile(
 _SCALE: Final = re.compile(
     rf"\s*(?P<scale>{either(name for name, value in _WORD_NUMBERS.items() if value in _SCALES)})\b"
 )
-_NEXT: Final = re.compile(r"\s*[^\s]+(?:\s+[^\s]+){0,2}")
+_NEXT: Final = re.compile(r"[\s-]*[^\s,;:.!?()\[\]|]+(?:\s+[^\s,;:.!?()\[\]|]+)?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
