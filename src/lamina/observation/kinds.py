@@ -2,17 +2,17 @@
 
 from dataclasses import dataclass
 
+from lamina.index.terms import words
 from lamina.observation.phrases import (
     CONSTRAINT,
     DECISION,
     DONE,
     ERROR,
-    FIRST_PERSON,
-    PAST,
     PREFERENCE,
     REMINDER,
     REQUEST,
 )
+from lamina.observation.salience import is_first_person, is_past
 from lamina.observation.types import EntryKind, Period, Priority, Speaker, Status
 
 _LIKELY, _POSSIBLE = 0.35, 0.12
@@ -45,9 +45,11 @@ def classify(
         return Kind(kind=kind, priority=Priority.MEDIUM if answered else Priority.HIGH)
     if origin is not Speaker.USER and DONE.search(text):
         return Kind(kind=EntryKind.OUTCOME, priority=Priority.MEDIUM, status=Status.DONE)
-    if ERROR.search(text) and not FIRST_PERSON.search(text):
+    found = words(text)
+    own = is_first_person(text, found)
+    if not own and ERROR.search(text):
         return Kind(kind=EntryKind.ERROR, priority=_priority(value))
-    happened = refers_to is not None or (PAST.search(text) and FIRST_PERSON.search(text))
+    happened = refers_to is not None or (own and is_past(found))
     return Kind(kind=EntryKind.EVENT if happened else EntryKind.FACT, priority=_priority(value))
 
 

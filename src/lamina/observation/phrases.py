@@ -38,24 +38,27 @@ PRAISE: Final = phrase_words("""
     """)
 """Words of judgement and encouragement: a clause of little else is not worth a note."""
 
-FIRST_PERSON: Final = re.compile(
-    r"\b(?:i|i['’]\w+|my|me|mine|myself|we|we['’]\w+|our|ours|us|ich|mein\w{0,2}|mir|mich|wir|uns\w{0,4}|"
-    r"je|j['’]|mon|ma|mes|moi|nous|notre|nos|yo|mi|mis|nosotros|nuestr\w+)\b|[我私僕俺]|나는|저는|내가|제가",
-    re.IGNORECASE,
-)
-SECOND_PERSON: Final = re.compile(
-    r"\b(?:you|you['’]\w+|your|yours|yourself|dein\w{0,2}|du|dich|dir|tu|toi|vous|votre|vos|tú|usted)\b", re.IGNORECASE
-)
-PAST: Final = re.compile(
-    r"\b(?:was|were|did|had|been|went|got|made|took|came|saw|said|told|met|won|bought|brought|ate|ran|wrote|gave|found|"
-    r"felt|left|lost|began|became|built|chose|taught|sold|sent|spent|broke|fell|grew|heard|kept|paid|read|[a-z]{3,}ed)\b",
-    re.IGNORECASE,
-)
-NUMBER: Final = re.compile(
-    r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|thousand|first|second|third|"
-    r"fourth|fifth|once|twice|half)\b",
-    re.IGNORECASE,
-)
+FIRST_PERSON: Final = phrase_words("""
+    i i'm i've i'd i'll im my me mine myself we we're we've we'd we'll our ours us ourselves
+    ich mein meine meinen meinem meiner meines mir mich wir uns unser unsere unseren unserem unserer
+    je j'ai j'aime mon ma mes moi nous notre nos yo mi mis nosotros nuestro nuestra eu meu minha io mio mia
+    """)
+FIRST_PERSON_SIGNS: Final = re.compile("[我私僕俺]|나는|저는|내가|제가|우리")
+SECOND_PERSON: Final = phrase_words("""
+    you you're you've you'd you'll your yours yourself du dein deine deinen deinem deiner dich dir ihr euch
+    tu toi vous votre vos tú usted ustedes você
+    """)
+PAST: Final = phrase_words("""
+    was were did had been went got made took came saw said told met won bought brought ate ran wrote gave found felt
+    left lost began became built chose taught sold sent spent broke fell grew heard kept paid read drove flew rode drew
+    led hatte hatten war waren wurde wurden ging kam fue fui fuimos era fueron était étaient avait avais
+    """)
+"""Forms of the past; regular English ones end in `ed`."""
+NUMBERS: Final = phrase_words("""
+    two three four five six seven eight nine ten eleven twelve dozen hundred thousand million first second third fourth
+    fifth once twice half zwei drei vier fünf sechs sieben acht neun zehn deux trois quatre cinq dos tres cuatro cinco
+    """)
+NUMBER_SIGNS: Final = re.compile(r"\d|[一二三四五六七八九十百千万萬]")
 NAMED: Final = re.compile(
     r"\b(?:called|named|names?|heißt|namens|s['’]appelle|nommé|se\s+llama|llamad[oa])\b", re.IGNORECASE
 )

@@ -43,11 +43,12 @@ LONGEST_CLAUSE = 400
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clause:
-    """A run of words of one sentence: `text[start:end]`."""
+    """A run of words of one sentence: `text[start:end]`, the `number`-th."""
 
     text: str
     start: int
     end: int
+    number: int
 
     def __str__(self) -> str:
         return self.text[self.start : self.end]
@@ -74,7 +75,11 @@ def read_sentences(content: str) -> list[Sentence]:
         if GREETING.match(text):
             continue
         start = _start(text)
-        clauses = tuple(_clauses(text, start))
+        clauses = tuple(
+            Clause(text=text, start=first, end=last, number=number)
+            for number, (first, last) in enumerate(_clauses(text, start))
+            if _says_something(text, first, last)
+        )
         if clauses:
             found.append(Sentence(text=text, place=len(found), clauses=clauses))
     return found
@@ -83,11 +88,13 @@ def read_sentences(content: str) -> list[Sentence]:
 def join_clauses(clauses: Sequence[Clause]) -> str:
     """Clauses of one sentence as they were said; what was left out between two of them is marked."""
     spans: list[tuple[int, int]] = []
+    number = -1
     for one in clauses:
-        if spans and _CUT.fullmatch(one.text, spans[-1][1], one.start):
+        if spans and one.number == number + 1:
             spans[-1] = (spans[-1][0], one.end)
         else:
             spans.append((one.start, one.end))
+        number = one.number
     text = clauses[0].text
     return " … ".join(_tidy(text[start:end]) for start, end in spans)
 
@@ -143,7 +150,7 @@ _STARTS = frozenset(
 )
 
 
-def _clauses(text: str, start: int) -> Iterator[Clause]:
+def _clauses(text: str, start: int) -> Iterator[tuple[int, int]]:
     if text[start : start + 1] in ("[", "(", "（", "【"):  # an aside stays whole
         yield from _bounded(text, start, len(text))
         return
@@ -155,20 +162,19 @@ def _clauses(text: str, start: int) -> Iterator[Clause]:
     yield from _bounded(text, start, len(text))
 
 
-def _bounded(text: str, start: int, end: int) -> Iterator[Clause]:
+def _bounded(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     while end - start > LONGEST_CLAUSE:
         cut = text.rfind(" ", start + LONGEST_CLAUSE // 2, start + LONGEST_CLAUSE)
         cut = start + LONGEST_CLAUSE if cut < 0 else cut
-        yield Clause(text=text, start=start, end=cut)
+        yield start, cut
         start = cut
     while start < end and text[start].isspace():
         start += 1
-    if (
-        _PROSE.search(text, start, end)
-        or any(not char.isascii() and char.isalpha() for char in text[start:end])
-        or any(char.isdigit() for char in text[start:end])
-    ):
-        yield Clause(text=text, start=start, end=end)
+    yield start, end
+
+
+def _says_something(text: str, start: int, end: int) -> bool:
+    return any(char.isalnum() for char in text[start:end])
 
 
 def _tidy(text: str) -> str:

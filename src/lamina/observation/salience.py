@@ -15,12 +15,14 @@ from functools import lru_cache
 from lamina.graph.mentions import find_mentions
 from lamina.graph.words import STOP_WORDS
 from lamina.index.common_words import background_frequency
-from lamina.index.terms import fold, term_key, words
+from lamina.index.terms import term_key, words
 from lamina.observation.calendar_words import DAY_WORDS, SHORT_WEEKDAYS, UNITS, WEEKDAYS
 from lamina.observation.phrases import (
     FIRST_PERSON,
+    FIRST_PERSON_SIGNS,
     NAMED,
-    NUMBER,
+    NUMBER_SIGNS,
+    NUMBERS,
     PAST,
     PLATITUDE,
     POINTING,
@@ -35,6 +37,7 @@ _EVERYDAY = 0.35
 # That a day is named counts by itself; the words that name it tell nothing more.
 _CALENDAR = frozenset({*UNITS, *WEEKDAYS, *SHORT_WEEKDAYS, *DAY_WORDS, "ago", "night", "morning", "evening", "later"})
 _HIRAGANA = re.compile(r"[ぁ-ゖ]+")
+_MAY_NAME = re.compile(r"[A-HJ-Z]|I[A-Za-z]|[^\W\d]\d|[`\"/@#_]|\w\.\w")
 _ASIDE = re.compile(r"\s*[\[(（【]")
 
 
@@ -49,7 +52,21 @@ def _term(word: str) -> tuple[int, float]:
 
 def weigh_terms(text: str) -> dict[int, float]:
     """The terms of a text that tell something, and how much."""
-    return {key: weight for key, weight in map(_term, words(text)) if weight}
+    return _weighed(words(text))
+
+
+def _weighed(found: Iterable[str]) -> dict[int, float]:
+    return {key: weight for key, weight in map(_term, found) if weight}
+
+
+def is_past(found: Iterable[str]) -> bool:
+    """Whether folded words tell of something that is over."""
+    return any(word in PAST or (len(word) > 4 and word.endswith("ed")) for word in found)
+
+
+def is_first_person(text: str, found: Iterable[str]) -> bool:
+    """Whether a text with these folded words is about who says it."""
+    return not FIRST_PERSON.isdisjoint(found) or (not text.isascii() and FIRST_PERSON_SIGNS.search(text) is not None)
 
 
 def name_terms(names: Iterable[str | None]) -> frozenset[int]:
@@ -78,11 +95,37 @@ def judge(
     """Judge a clause. `answers`: somebody had asked; `own`: it is about the speaker although it may not say so;
     `known`: terms that everybody there knows.
     """
-    terms = {key: weight for key, weight in weigh_terms(text).items() if key not in known}
+    found = words(text)
+    terms = {key: weight for key, weight in _weighed(found).items() if key not in known}
     when = refers_to(text, said_at)
-    features = _features(text, terms, when, answers=answers, question=question, own=own, known=known)
-    score = _BIAS + sum(weight * features[name] for name, weight in WEIGHTS.items())
+    rare = sum(weight >= 1.0 for weight in terms.values())
+    features = {
+        "rare": math.log1p(rare),
+        "when": when is not None,
+        "answers": answers,
+        "question": question,
+        "first_person": own or is_first_person(text, found),
+        "second_person": not SECOND_PERSON.isdisjoint(found),
+        "past": is_past(found),
+        "praise": min(sum(word in PRAISE for word in found), 3),
+        "number": not NUMBERS.isdisjoint(found) or NUMBER_SIGNS.search(text) is not None,
+        "names": min(_names(text, known), 3),
+        "quoted": QUOTED.search(text) is not None,
+        "named": NAMED.search(text) is not None,
+        "pointing": POINTING.match(text) is not None,
+        "platitude": PLATITUDE.search(text) is not None,
+        "aside": _ASIDE.match(text) is not None,
+    }
+    score = _BIAS + math.fsum(weight * features[name] for name, weight in WEIGHTS.items())
     return Worth(value=1 / (1 + math.exp(-score)), terms=terms, refers_to=when)
+
+
+def _names(text: str, known: Set[int]) -> int:
+    """How many names there are, apart from those that everybody knows."""
+    # Most clauses have none, and a glance tells.
+    if text.isascii() and _MAY_NAME.search(text, 1) is None:
+        return 0
+    return sum(not name_terms([spot.text]) <= known for spot in find_mentions(text))
 
 
 _BIAS = -4.7
@@ -103,34 +146,3 @@ WEIGHTS: Mapping[str, float] = {
     "platitude": -0.8,
     "aside": -1.2,
 }
-
-
-def _features(
-    text: str,
-    terms: Mapping[int, float],
-    when: Period | None,
-    *,
-    answers: bool,
-    question: bool,
-    own: bool,
-    known: Set[int],
-) -> dict[str, float]:
-    rare = sum(weight >= 1.0 for weight in terms.values())
-    names = sum(not name_terms([spot.text]) <= known for spot in find_mentions(text))
-    return {
-        "rare": math.log1p(rare),
-        "when": when is not None,
-        "quoted": QUOTED.search(text) is not None,
-        "number": NUMBER.search(text) is not None,
-        "names": min(names, 3),
-        "first_person": own or FIRST_PERSON.search(text) is not None,
-        "second_person": SECOND_PERSON.search(text) is not None,
-        "praise": min(sum(word in PRAISE for word in fold(text).replace(",", " ").replace(".", " ").split()), 3),
-        "past": PAST.search(text) is not None,
-        "answers": answers,
-        "named": NAMED.search(text) is not None,
-        "pointing": POINTING.match(text) is not None,
-        "platitude": PLATITUDE.search(text) is not None,
-        "question": question,
-        "aside": _ASIDE.match(text) is not None,
-    }

@@ -57,7 +57,9 @@ _YEAR = _pattern(
     r"\b(?:in|since|from|during|early|late|mid|by|around|im\s+jahr|seit|en|depuis|desde)\s+(?P<year>(?:19|20)\d\d)\b"
     r"(?![-/.:,]\d|\s+[a-z]+s\b)"
 )
-_DAY = _pattern(rf"(?<![^\W_])(?:{either(word for word in DAY_WORDS if word[0] < 'Ā')})(?![^\W_])")
+_DAY = _pattern(
+    rf"(?<!\blike )(?<!like just )(?<!like only )(?<![^\W_])(?:{either(word for word in DAY_WORDS if word[0] < 'Ā')})(?![^\W_])"
+)
 _ASIAN_DAY = re.compile(either(word for word in DAY_WORDS if word[0] >= "Ā"))
 _MORGEN = re.compile(r"(?<!guten )(?<!Guten )(?<!heute )(?<!gestern )\bmorgen\b")
 _HIER = _pattern(r"(?<![^\W_])hier(?=[\s,.!]+(?:j|on|nous|il|elle|soir|matin|le|la|les|à|au|en)\b)")
