@@ -12,6 +12,7 @@ from lamina.errors import LaminaError, ModelFailedError, OperationTimeoutError, 
 from lamina.observation.faithful import find_faults
 from lamina.observation.judging import entry_evidence
 from lamina.observation.model_reflector import ModelReflector
+from lamina.observation.reflecting import NOT_CONDENSED
 from lamina.observation.reflector_prompt import LEVELS
 from lamina.observation.render import entry_counter
 from lamina.observation.types import (
@@ -192,7 +193,7 @@ async def test_a_model_that_accounts_for_hardly_anything_is_refused(
     with pytest.raises(ModelFailedError) as failure:
         await reflector.reflect(request())
 
-    assert failure.value.details["reason"] == "not_condensed"
+    assert failure.value.details["reason"] == "unusable"
     assert failure.value.details["calls"] == len(LEVELS)
     assert "accounted for" in server.asked[1]
 
@@ -341,8 +342,10 @@ async def test_what_is_not_smaller_has_failed(server: ChatServer, reflector: Mod
         )
     )
 
-    with pytest.raises(ModelFailedError):
+    with pytest.raises(ModelFailedError) as failure:
         await reflector.reflect(request())
+
+    assert failure.value.details["reason"] == NOT_CONDENSED
 
 
 async def test_a_repetitive_model_is_salvaged(server: ChatServer, reflector: ModelReflector) -> None:

@@ -52,6 +52,7 @@ class ModelReflector(Reflector):
         inputs = {f"e{place}": entry for place, entry in enumerate(entries, 1)}
         before = self._count(entries)
         best: _Candidate | None = None
+        usable = False
         faults: tuple[str, ...] = ()
         spent = Spent()
         for level in range(len(LEVELS)):
@@ -68,6 +69,7 @@ class ModelReflector(Reflector):
             spent += Spent(calls=1, input_tokens=reply.input_tokens, output_tokens=reply.output_tokens)
             made = await asyncio.to_thread(self._candidate, reply.text, inputs)
             faults = made.faults
+            usable = usable or bool(made.entries)
             if made.entries and made.tokens < before:
                 best = min((best, made), key=lambda one: _order(one, request.target_tokens)) if best else made
                 if made.tokens <= request.target_tokens and not faults:
@@ -75,10 +77,12 @@ class ModelReflector(Reflector):
             if made.tokens > request.target_tokens:
                 faults = (*faults, "It was too long.")
         if best is None:
+            # What is no gain will not become one by asking again; what could not be used may.
+            reason = "not_condensed" if usable else "unusable"
             raise ModelFailedError(
-                "The model did not condense the notes: its answers were empty, unproved or not smaller.",
+                "The model's answers were not smaller than the notes, or could not be used.",
                 operation=_OPERATION,
-                details={"reason": "not_condensed", **asdict(spent)},
+                details={"reason": reason, **asdict(spent)},
             )
         return Reflected(entries=best.entries, spent=spent, kept=best.kept, written_by=self._model.name)
 
