@@ -4,6 +4,7 @@ import asyncio
 import re
 from pathlib import Path
 
+from conversation import said
 from rich.console import Console, RenderableType
 from rich.text import Text
 
@@ -11,12 +12,22 @@ import lamina
 from lamina.cli import demo_sample as sample
 from lamina.cli.context_tables import receipt_view
 from lamina.cli.tables import results_note, results_table
+from lamina.cli.timeline_drawing import TimelineView
 from lamina.context.receipt import Receipt
 from lamina.context.tools import ToolDescriptor
 
 FOLDER = Path(__file__).parent
 QUESTION = "When may we deploy the shop?"
 TASK = "deploy the web app"
+SESSION = "telegram:42:7"
+NOTING = {
+    "enabled": True,
+    "message_token_threshold": 100,
+    "retained_tail_tokens": 60,
+    "observation_token_threshold": 220,
+    "consolidation_threshold": 3,
+}
+"""Low thresholds, so that a conversation of some eighty messages shows what happens to one of thousands."""
 
 
 async def search() -> lamina.SearchResults:
@@ -48,10 +59,31 @@ async def assemble() -> Receipt:
             ToolDescriptor(name="weather", description="Tell the weather of a place"),
         ]
         context = app.context.with_tools(tools)
-        with app.session("telegram:42:7"):
+        with app.session(SESSION):
             base = "You are the release assistant of a small team. Be brief."
             prompt = await context.assemble(base, query=TASK, user_id="ana", budget_tokens=290)
         return prompt.receipt
+
+
+async def converse() -> TimelineView:
+    """The timeline of a conversation of half a year, noted without a model while it goes on.
+
+    It is drawn as it is when both generations of reflections and some observations are there for the last time.
+    """
+    drawn: TimelineView | None = None
+    async with lamina.open(":memory:", observational_memory=NOTING) as app:
+        with app.session(SESSION):
+            messages = list(said())
+            for role, text, at in messages:
+                author = "Ann" if role == "user" else None
+                await app.sessions.append(role=role, content=text, author=author, at=at)
+                await app.observation.drain()
+                found = await app.observation.timeline()
+                if {note.generation for note in found.reflections} == {1, 2} and len(found.observations) > 1:
+                    ends = (messages[0][2], at)
+                    drawn = TimelineView(session=await app.sessions.get(), timeline=found, said=ends, entries=4)
+    assert drawn is not None, "no moment shows everything; change the thresholds"
+    return drawn
 
 
 def draw(name: str, command: str, *output: RenderableType) -> None:
@@ -69,13 +101,14 @@ def draw(name: str, command: str, *output: RenderableType) -> None:
 
 
 def main() -> None:
-    """Write both pictures."""
+    """Write all pictures."""
     results = asyncio.run(search())
     note = Text(f"  {results_note(results)}", style="dim")
     asked = f'lamina search "{QUESTION}" --user ana --project shop --explain'
     draw("search", asked, results_table(results, explain=True), note)
     explained = f'lamina context explain "{TASK}" --user ana --session telegram:42:7 --budget 290'
     draw("context", explained, receipt_view(asyncio.run(assemble())))
+    draw("timeline", f"lamina session timeline {SESSION} --entries 4", asyncio.run(converse()))
 
 
 if __name__ == "__main__":
