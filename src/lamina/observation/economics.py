@@ -38,7 +38,7 @@ class MemoryStatus:
     turns: int
     """Prompts that were assembled with Conversation Memory."""
     sent_tokens: int
-    """Tokens of Conversation Memory and raw messages in those prompts."""
+    """Tokens of Conversation Memory in those prompts."""
     unchanged_tokens: int
     """Tokens of them that stood in the same place in the prompt before, so that a provider's cache can serve them."""
     observer: Spent
