@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
 from lamina.index.dates import ISO_DATE, is_month, named_date
+from lamina.observation.calendar_days import calendar, days, month_of, month_step, on_weekday, shifted, year_of
 from lamina.observation.calendar_words import (
     DAY_WORDS,
     EAST_ASIAN_STEPS,
@@ -57,9 +58,8 @@ _YEAR = _pattern(
     r"\b(?:in|since|from|during|early|late|mid|by|around|im\s+jahr|seit|en|depuis|desde)\s+(?P<year>(?:19|20)\d\d)\b"
     r"(?![-/.:,]\d|\s+[a-z]+s\b)"
 )
-_DAY = _pattern(
-    rf"(?<!\blike )(?<!like just )(?<!like only )(?<![^\W_])(?:{either(word for word in DAY_WORDS if word[0] < 'Ā')})(?![^\W_])"
-)
+_LATIN_DAY_WORDS = either(word for word in DAY_WORDS if word[0] < "Ā")
+_DAY = _pattern(rf"(?<!\blike )(?<!like just )(?<!like only )(?<![^\W_])(?:{_LATIN_DAY_WORDS})(?![^\W_])")
 _ASIAN_DAY = re.compile(either(word for word in DAY_WORDS if word[0] >= "Ā"))
 _MORGEN = re.compile(r"(?<!guten )(?<!Guten )(?<!heute )(?<!gestern )\bmorgen\b")
 _HIER = _pattern(r"(?<![^\W_])hier(?=[\s,.!]+(?:j|on|nous|il|elle|soir|matin|le|la|les|à|au|en)\b)")
@@ -140,41 +140,6 @@ def refers_to(text: str, said_at: datetime) -> Period | None:
     return None
 
 
-def _days(first: date, length: int = 1) -> Period:
-    return Period(first=first, last=first + timedelta(days=length - 1))
-
-
-def _month(year: int, month: int) -> Period:
-    year, month = year + (month - 1) // 12, (month - 1) % 12 + 1
-    first = date(year, month, 1)
-    return Period(first=first, last=date(year + month // 12, month % 12 + 1, 1) - timedelta(days=1))
-
-
-def _year(year: int) -> Period:
-    return Period(first=date(year, 1, 1), last=date(year, 12, 31))
-
-
-def _shifted(unit: Unit, steps: int, today: date) -> Period:
-    """The day, week, weekend, month or year that lies so many of them away."""
-    monday = today - timedelta(days=today.weekday())
-    if unit == "day":
-        return _days(today + timedelta(days=steps))
-    if unit == "week":
-        return _days(monday + timedelta(days=7 * steps), 7)
-    if unit == "weekend":
-        return _days(monday + timedelta(days=5 + 7 * steps), 2)
-    return _month(today.year, today.month + steps) if unit == "month" else _year(today.year + steps)
-
-
-def _on_weekday(weekday: int, step: int, today: date) -> Period:
-    """The last one before today, the next one from today on, or the one of next week."""
-    if step < 0:
-        return _days(today - timedelta(days=(today.weekday() - weekday - 1) % 7 + 1 + 7 * (-step - 1)))
-    if step == 0:
-        return _days(today + timedelta(days=(weekday - today.weekday()) % 7))
-    return _days(today + timedelta(days=7 - today.weekday() + weekday + 7 * (step - 1)))
-
-
 def _tense(match: re.Match[str]) -> int:
     """Whether the sentence around looks back (-1) or ahead (1), by the nearest word that tells; 0 when none does."""
     text, nearest, tense = match.string, 10_000, 0
@@ -201,24 +166,24 @@ def _unit(text: str) -> Unit:
 
 def _iso(match: re.Match[str], today: date) -> Period:
     year, month = int(match[1]), int(match[2])
-    return _days(date(year, month, int(match[3]))) if match[3] else _month(year, month)
+    return days(date(year, month, int(match[3]))) if match[3] else month_of(year, month)
 
 
 def _numeric(match: re.Match[str], today: date) -> Period | None:
     if match["y"]:
-        return _days(date(int(match["y"]), int(match["m"]), int(match["d"])))
+        return days(date(int(match["y"]), int(match["m"]), int(match["d"])))
     first, second, year = int(match["a"]), int(match["b"]), int(match["c"])
     # 5.8.2023 is the fifth of August; 5/8/2023 is one thing in London and another in New York.
     if match["t"] == "." or first > 12 or first == second:
-        return _days(date(year, second, first))
-    return _days(date(year, first, second)) if second > 12 else None
+        return days(date(year, second, first))
+    return days(date(year, first, second)) if second > 12 else None
 
 
 def _asian_date(match: re.Match[str], today: date) -> Period | None:
     if match["only"]:
-        return _year(int(match["only"]))
+        return year_of(int(match["only"]))
     month, day = int(match["m"]), int(match["d"]) if match["d"] else None
-    return _calendar(int(match["y"]) if match["y"] else None, month, day, 0, today)
+    return calendar(int(match["y"]) if match["y"] else None, month, day, 0, today)
 
 
 def _named(match: re.Match[str], today: date) -> Period | None:
@@ -229,66 +194,41 @@ def _named(match: re.Match[str], today: date) -> Period | None:
         return None
     step = STEPS.get((match["cue"] or "").lower())
     if step is not None and not day and not year:
-        return _calendar_step(month, step, today)
-    return _calendar(int(year) if year else None, month, int(day) if day else None, _tense(match), today)
-
-
-def _calendar(year: int | None, month: int, day: int | None, tense: int, today: date) -> Period:
-    """A month or a day; without a year, the one that the tense asks for, or else the nearest."""
-    if year is not None:
-        return _month(year, month) if day is None else _days(date(year, month, day))
-    near = []
-    for one in (today.year - 1, today.year, today.year + 1):
-        try:
-            near.append(_month(one, month) if day is None else _days(date(one, month, day)))
-        except ValueError:  # the twenty-ninth of February of another year
-            continue
-    fitting = [one for one in near if (one.last >= today if tense > 0 else one.first <= today)] if tense else near
-    if not fitting:
-        raise ValueError("no such day")
-    return min(fitting, key=lambda one: min(abs((one.first - today).days), abs((one.last - today).days)))
-
-
-def _calendar_step(month: int, step: int, today: date) -> Period:
-    year = today.year
-    if step < 0:
-        year -= month >= today.month
-    elif step > 0:
-        year += month <= today.month
-    return _month(year, month)
+        return month_step(month, step, today)
+    return calendar(int(year) if year else None, month, int(day) if day else None, _tense(match), today)
 
 
 def _in_year(match: re.Match[str], today: date) -> Period:
-    return _year(int(match["year"]))
+    return year_of(int(match["year"]))
 
 
 def _day_word(match: re.Match[str], today: date) -> Period:
-    return _shifted("day", DAY_WORDS[" ".join(match.group().lower().split())], today)
+    return shifted("day", DAY_WORDS[" ".join(match.group().lower().split())], today)
 
 
 def _fixed(days: int) -> "_Resolver":
-    return lambda match, today: _shifted("day", days, today)
+    return lambda match, today: shifted("day", days, today)
 
 
 def _ago(match: re.Match[str], today: date) -> Period:
     number = _number(match["number"] or match["other"])
-    return _shifted(_unit(match["unit"] or match["thing"]), -number, today)
+    return shifted(_unit(match["unit"] or match["thing"]), -number, today)
 
 
 def _ahead(match: re.Match[str], today: date) -> Period | None:
     # "I wrote it in two weeks" says how long it took.
     if match["lead"] and match["lead"].lower() == "in" and _tense(match) < 0:
         return None
-    return _shifted(_unit(match["unit"] or match["thing"]), _number(match["number"] or match["other"]), today)
+    return shifted(_unit(match["unit"] or match["thing"]), _number(match["number"] or match["other"]), today)
 
 
 def _asian_away(match: re.Match[str], today: date) -> Period:
     steps = _number(match["number"]) * (-1 if match["way"] in "前전" else 1)
-    return _shifted(_unit(match["unit"]), steps, today)
+    return shifted(_unit(match["unit"]), steps, today)
 
 
 def _asian_step(match: re.Match[str], today: date) -> Period:
-    return _shifted(*EAST_ASIAN_STEPS[match.group()], today)
+    return shifted(*EAST_ASIAN_STEPS[match.group()], today)
 
 
 def _step(match: re.Match[str], today: date) -> Period | None:
@@ -299,32 +239,32 @@ def _step(match: re.Match[str], today: date) -> Period | None:
         # "the last week" and "the past year" are a length of time, "the next day" counts from another one.
         if kind == "day" or (kind != "weekend" and (word == "past" or (match["lead"] and word in ("last", "next")))):
             return None
-        return _shifted(kind, step - 1 if match["further"] else step, today)
+        return shifted(kind, step - 1 if match["further"] else step, today)
     if match["weekday"] is not None:
         weekday = {**SHORT_WEEKDAYS, **WEEKDAYS}[match["weekday"].lower()]
         if word in ("coming", "kommende", "kommenden"):
-            return _on_weekday(weekday, 0, today + timedelta(days=1))
+            return on_weekday(weekday, 0, today + timedelta(days=1))
         if step == 0 and _tense(match) < 0:
-            return _on_weekday(weekday, -1, today + timedelta(days=1))
-        return _on_weekday(weekday, step - 1 if match["further"] else step, today)
-    return _calendar_step(MONTHS[match["month"].lower()], step, today)
+            return on_weekday(weekday, -1, today + timedelta(days=1))
+        return on_weekday(weekday, step - 1 if match["further"] else step, today)
+    return month_step(MONTHS[match["month"].lower()], step, today)
 
 
 def _step_after(match: re.Match[str], today: date) -> Period | None:
     step = 1 if match["step"].lower().startswith(("pr", "que")) else -1
     if match["unit"] is not None:
         kind = _unit(match["unit"])
-        return None if kind == "day" else _shifted(kind, step, today)
+        return None if kind == "day" else shifted(kind, step, today)
     if match["weekday"] is not None:
-        return _on_weekday({**SHORT_WEEKDAYS, **WEEKDAYS}[match["weekday"].lower()], step, today)
-    return _calendar_step(MONTHS[match["month"].lower()], step, today)
+        return on_weekday({**SHORT_WEEKDAYS, **WEEKDAYS}[match["weekday"].lower()], step, today)
+    return month_step(MONTHS[match["month"].lower()], step, today)
 
 
 def _before_last(match: re.Match[str], today: date) -> Period:
     steps = -2 if match["way"].lower().startswith("before") else 2
     if match["unit"] is not None:
-        return _shifted(_unit(match["unit"]), steps, today)
-    return _on_weekday({**SHORT_WEEKDAYS, **WEEKDAYS}[match["weekday"].lower()], steps, today)
+        return shifted(_unit(match["unit"]), steps, today)
+    return on_weekday({**SHORT_WEEKDAYS, **WEEKDAYS}[match["weekday"].lower()], steps, today)
 
 
 def _bare(match: re.Match[str], today: date) -> Period | None:
@@ -335,8 +275,8 @@ def _bare(match: re.Match[str], today: date) -> Period | None:
     if not tense:
         return None
     if match["weekend"]:
-        return _shifted("weekend", min(tense, 0), today)
-    return _on_weekday(WEEKDAYS[match["weekday"].lower()], min(tense, 0), today)
+        return shifted("weekend", min(tense, 0), today)
+    return on_weekday(WEEKDAYS[match["weekday"].lower()], min(tense, 0), today)
 
 
 def _anchored(text: str, found: list[Spotted]) -> Iterator[Spotted]:
@@ -361,19 +301,17 @@ def _counted(match: re.Match[str], day: date) -> Period:
     number = _number(match["number"]) if match["number"] else 1
     if match["weekday"] is not None:
         weekday = {**SHORT_WEEKDAYS, **WEEKDAYS}[match["weekday"].lower()]
-        return (
-            _on_weekday(weekday, -number, day) if way == "before" else _on_weekday(weekday, 0, day + timedelta(days=1))
-        )
+        return on_weekday(weekday, -number, day) if way == "before" else on_weekday(weekday, 0, day + timedelta(days=1))
     kind = _unit(match["unit"])
     if way == "of":
-        return _shifted(kind, 0, day)
+        return shifted(kind, 0, day)
     if kind == "week":  # the seven days that end or begin beside it
         return (
-            _days(day - timedelta(days=7 * number), 7)
+            days(day - timedelta(days=7 * number), 7)
             if way == "before"
-            else _days(day + timedelta(days=7 * number - 6), 7)
+            else days(day + timedelta(days=7 * number - 6), 7)
         )
-    return _shifted(kind, -number if way == "before" else number - (kind == "weekend"), day)
+    return shifted(kind, -number if way == "before" else number - (kind == "weekend"), day)
 
 
 _Resolver = Callable[[re.Match[str], date], Period | None]
