@@ -144,7 +144,7 @@ async def _commit(desk: Desk, lease: Lease, batch: Batch, observed: Observed, *,
 
 
 def _compact(desk: Desk, link: Link, held: StoredSession, up_to: int, now: datetime) -> None:
-    if desk.compactor is None or not desk.settings.compact:
+    if desk.compactor is None:
         return
     what = "Message 1 is" if up_to == 1 else f"Messages 1 to {up_to} are"
     desk.compactor(
