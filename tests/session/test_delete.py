@@ -183,3 +183,15 @@ async def test_the_empty_scope_that_stays_names_nobody(app: App, sessions: Sessi
 
     assert await app.parts.database.read(read) == [("1", 0)]
     assert await tables_with(app, "a secret name") == set()
+
+
+@pytest.mark.parametrize("key", ['we"ird', "back\\slash", "100%_sure/", "Ünï 東京 🎉", "s", "S"])
+async def test_memories_of_exactly_this_session_go(app: App, sessions: SessionService, key: str) -> None:
+    near = [key + "x", "x" + key, key.swapcase() + "_", '{"session_id":"' + key + '"}']
+    for name in (key, *near):
+        await sessions.append(role="user", content="Hello", session_key=name)
+        await app.memory.add("remembered", layer="session", user_id=key, session_id=name)
+    assert (await sessions.delete(key)).removed["memories"] == 1
+    for name in near:
+        assert (await app.memory.list(layer="session", user_id=key, session_id=name)).total_count == 1
+    assert (await app.memory.list(layer="session", user_id=key, session_id=key)).total_count == 0

@@ -31,7 +31,7 @@ def test_the_verbs_work_without_await(app: SyncApp) -> None:
         assert app.sessions.recall("Where is my sister?")[0].message.sequence == 1
         assert app.sessions.get().archived_count == 1
     assert [one.key for one in app.sessions.list(user_id="ann").sessions] == ["s"]
-    counted = app.sessions.counting_with(len).append(role="user", content="x" * 50, session_key="s")
+    counted = app.sessions.counting_with(lambda text: len(text)).append(role="user", content="x" * 50, session_key="s")
     assert counted.tokens > 50
     with pytest.raises(SessionNotFoundError):
         app.sessions.for_tenant("other").get("s")

@@ -18,7 +18,7 @@ from lamina.errors import InvalidInputError
 from lamina.index.late import put_terms
 from lamina.index.store import Indexable, touch
 from lamina.kernel.session_key import channel_of
-from lamina.session.rows import MESSAGE_COLUMNS, dump_parts, message_from_row, message_scope
+from lamina.session.rows import MESSAGE_COLUMNS, message_from_row, message_scope
 from lamina.session.tables import message, session
 from lamina.session.types import Message
 
@@ -30,6 +30,8 @@ class PreparedMessage:
     message: Message
     given_id: bool
     """Whether the id is the caller's own."""
+    parts: str
+    """The message's parts as they are stored: writing a large result down takes a while."""
     text: str
     """What is searched."""
     indexable: Indexable
@@ -191,15 +193,15 @@ def _place(
         running += one.message.tokens
         numbered = replace(one.message, sequence=sequence)
         placed.append(Placed(row=row, prepared=one, message=numbered))
-        values.append({**message_values(numbered), **common, "row": row, "total_tokens": running})
+        values.append({**message_values(numbered, one.parts), **common, "row": row, "total_tokens": running})
     link.run_many(_INSERT, values)
     entries = [(one.row, replace(one.prepared.indexable, sequence=one.message.sequence)) for one in placed]
     put_terms(link, place, tenant=new.tenant, rows=entries, model_id=new.model_id)
     return tuple(placed)
 
 
-def message_values(one: Message) -> dict[str, Any]:
-    """The stored form of a message, without its place in session and index."""
+def message_values(one: Message, parts: str) -> dict[str, Any]:
+    """The stored form of a message and of its parts, without its place in session and index."""
     return {
         "sequence": one.sequence,
         "kind": one.kind.value,
@@ -207,7 +209,7 @@ def message_values(one: Message) -> dict[str, Any]:
         "role": one.role.value,
         "author": one.author,
         "content": one.content,
-        "parts": dump_parts(one.parts),
+        "parts": parts,
         "tokens": one.tokens,
         "at": to_micros(one.at),
         "archived_at": None if one.archived_at is None else to_micros(one.archived_at),

@@ -14,6 +14,7 @@ from lamina.kernel.ids import new_id
 from lamina.session.appending import message_values
 from lamina.session.cut import safe_ends
 from lamina.session.reading import StoredSession, hold_messages, read_messages
+from lamina.session.rows import dump_parts
 from lamina.session.tables import message, session
 from lamina.session.types import Message, MessageKind, Role
 
@@ -103,7 +104,7 @@ def put_summary(link: Link, held: StoredSession, *, up_to: int, content: str, to
         tokens=tokens,
     )
     stored = {"tenant": held.tenant, "session_row": held.row, "scope_id": 0, "indexed": 0}
-    link.run(_INSERT, {**message_values(summary), **stored, "total_tokens": total})
+    link.run(_INSERT, {**message_values(summary, dump_parts(())), **stored, "total_tokens": total})
     return summary
 
 

@@ -13,7 +13,7 @@ from lamina.kernel.ids import new_id
 from lamina.kernel.tokens import TokenCounter
 from lamina.session.appending import PreparedMessage
 from lamina.session.counting import message_tokens
-from lamina.session.rows import searched_text
+from lamina.session.rows import dump_parts, searched_text
 from lamina.session.types import Message, NewMessage, Part, ToolCall, ToolResult
 
 _log = logging.getLogger("lamina.session")
@@ -81,7 +81,8 @@ def _prepared(
     # A session goes on for months; what was said on one day belongs together.
     day = f"{key} {at:%Y-%m-%d}"
     terms = indexable(text, vector, conversation=day, author=one.author, said_at=at, longest=_WEIGHED_WORDS)
-    return PreparedMessage(message=message, given_id=one.id is not None, text=text, indexable=terms)
+    parts = dump_parts(one.parts)
+    return PreparedMessage(message=message, given_id=one.id is not None, parts=parts, text=text, indexable=terms)
 
 
 def _length(one: NewMessage) -> int:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from lamina.database.link import DialectName, Link, Prepared, any_of, number_list
 from lamina.errors import InvalidInputError, MissingIdentifierError
-from lamina.index.engine import Allowed, SearchEngine
+from lamina.index.engine import SearchEngine
 from lamina.index.query import Query
 from lamina.index.ranking import Ranked
 from lamina.session.reading import (
@@ -213,7 +213,7 @@ def _last_archived_row(link: Link, found: StoredSession) -> int:
     return 0 if row is None else int(row[0])
 
 
-def _allowed(found: StoredSession, within: Sequence[int]) -> Allowed:
+def _allowed(found: StoredSession, within: Sequence[int]) -> Callable[[Link, int], NDArray[np.int64]]:
     def rows(link: Link, _scope_id: int) -> NDArray[np.int64]:
         params = {
             "tenant": found.tenant,

@@ -141,11 +141,12 @@ class SessionService:
             size = self._limit(limit, self.settings.list_limit)
 
             def read(link: Link) -> list[Message]:
-                found = self._found(link, key)
-                if archived is False:
-                    return read_live(link, found, after=start, limit=size)
-                last = found.session.archived_count if archived else None
-                return read_messages(link, found, first=start + 1, last=last, limit=size)
+                with link.snapshot():  # the summary and what follows it belong together
+                    found = self._found(link, key)
+                    if archived is False:
+                        return read_live(link, found, after=start, limit=size)
+                    last = found.session.archived_count if archived else None
+                    return read_messages(link, found, first=start + 1, last=last, limit=size)
 
             return tuple(await self.database.read(read))
 
@@ -178,8 +179,12 @@ class SessionService:
         with self._verb("session_recent"):
             key = self._key(session_key)
             budget = check_sequence("budget_tokens", budget_tokens)
-            tail = await self.database.read(lambda link: read_window(link, self._found(link, key), budget))
-            return recent_window(tail, budget_tokens=budget)
+
+            def read(link: Link) -> list[Message]:
+                with link.snapshot():
+                    return read_window(link, self._found(link, key), budget)
+
+            return recent_window(await self.database.read(read), budget_tokens=budget)
 
     async def recall(
         self,
