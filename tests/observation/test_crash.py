@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from lamina.kernel.clock import ManualClock
 from lamina.session.types import MessageKind
 from tests.observation.bench import Bench, bench_on
 from tests.observation.dying import SETTINGS, before_each_statement, prepare, session_of, talk
+from tests.observation.scripted import ScriptedObserver
 
 pytestmark = pytest.mark.anyio
 ROOT = Path(__file__).resolve().parents[2]
@@ -90,9 +92,10 @@ async def test_a_statement_that_fails_undoes_its_step_and_the_next_turn_makes_it
         assert number > 25
 
 
-async def fails_at(bench: Bench, number: int) -> bool:
-    """Take the last turn in a new session; the store fails at one statement. Whether it got that far."""
-    await prepare(bench, session_of(number))
+async def fails_at(bench: Bench, number: int, *, prepared: bool = False) -> bool:
+    """Take a turn in a new session; the store fails at one statement. Whether it got that far."""
+    if not prepared:
+        await prepare(bench, session_of(number))
     left = number
 
     def fail() -> None:
@@ -108,3 +111,30 @@ async def fails_at(bench: Bench, number: int) -> bool:
     finally:
         undo()
     return left <= 0
+
+
+async def test_a_rewriting_that_fails_at_any_statement_loses_neither_the_old_note_nor_the_new_one(
+    store_url: str, clock: ManualClock
+) -> None:
+    extractive = ScriptedObserver(written_by="extractive", provisional=True)
+    quiet = replace(SETTINGS, observation_token_threshold=10_000)
+    number, failed = 0, True
+    while failed:
+        number += 1
+        key = session_of(number)
+        async with bench_on(store_url, settings=quiet, observer=extractive, model=None, clock=clock) as bench:
+            await talk(bench, key)
+            await bench.turns(key)
+            old = await bench.notes(key)
+        async with bench_on(store_url, settings=quiet, clock=clock) as bench:
+            failed = await fails_at(bench, number, prepared=True)
+            for before, note in zip(old, await bench.notes(key), strict=True):
+                assert note.provisional == (note == before)
+                assert (note.first_sequence, note.last_sequence) == (before.first_sequence, before.last_sequence)
+            clock.advance(SETTINGS.lease_s)
+            await bench.turns(key)
+            notes = await bench.notes(key)
+            assert {note.written_by for note in notes} == {"scripted"}
+            assert [entry.sources for note in notes for entry in note.entries] == [(s,) for s in range(1, 7)]
+            assert (await bench.state(key)).provisional == 0
+    assert number > 20
