@@ -4,14 +4,14 @@ Sources, origin, time and author are taken from the cited entries, never from th
 bind less or more than they do.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from lamina.kernel.ids import new_id
 from lamina.observation.drafts import Draft
 from lamina.observation.evidence import Evidence
-from lamina.observation.faithful import find_faults
+from lamina.observation.faithful import borrowed, find_faults
 from lamina.observation.judging import LONGEST_ENTRY, OF_PEOPLE, borne_out, entry_evidence, least_trusted
 from lamina.observation.note_words import USERS
 from lamina.observation.pins import Condensed, is_done
@@ -44,7 +44,7 @@ def condense_draft(draft: Draft, inputs: Mapping[str, Entry]) -> Condensation:
         faults = find_faults(draft.text, _evidence(cited_too))
     else:
         cited_too = cited
-    faults = faults or _faults(draft, cited_too)
+    faults = faults or _faults(draft, cited_too, inputs.values())
     if faults:
         return Condensation(faults=faults)
     entry = _entry(draft, cited, old, origin=least_trusted([one.origin for one in cited_too]))
@@ -61,16 +61,19 @@ def _evidence(entries: Sequence[Entry]) -> list[Evidence]:
     return found
 
 
-def _faults(draft: Draft, cited: Sequence[Entry]) -> tuple[str, ...]:
+def _faults(draft: Draft, cited: Sequence[Entry], inputs: Iterable[Entry]) -> tuple[str, ...]:
     if len(draft.text) > LONGEST_ENTRY:
         return (f"it has {len(draft.text)} characters, more than {LONGEST_ENTRY}: split it",)
-    told = [one for one in cited if one.origin is not Speaker.TOOL]
-    if len(told) == len(cited):
-        return ()
     # What a tool returned stays apart from what people want: in one line it would pass for theirs.
-    if any(one.kind in OF_PEOPLE for one in cited) or (
-        USERS.match(draft.text) and (not told or find_faults(draft.text, _evidence(told)))
-    ):
+    of_people = any(one.kind in OF_PEOPLE for one in cited) or USERS.match(draft.text) is not None
+    told = [one for one in cited if one.origin is not Speaker.TOOL]
+    tools = [one for one in inputs if one.origin is Speaker.TOOL]
+    if not of_people or not tools:
+        return ()
+    if (
+        len(told) < len(cited)
+        and (any(one.kind in OF_PEOPLE for one in cited) or not told or find_faults(draft.text, _evidence(told)))
+    ) or borrowed(draft.text, _evidence(told), _evidence(tools)):
         return ("it mixes what a tool returned with what somebody wants, decided or said: write two lines",)
     return ()
 

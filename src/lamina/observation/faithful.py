@@ -344,17 +344,31 @@ def _unknown(run: str, evidence: Sequence[Evidence]) -> Iterator[str]:
             start = None
 
 
+def borrowed(text: str, own: Sequence[Evidence], others: Sequence[Evidence]) -> tuple[str, ...]:
+    """Words of a text, apart from those of reporting, that only the others have said."""
+    return tuple(
+        word
+        for word in _telling(words(plain(text)))
+        if any(source.has_like(word) for source in others) and not any(source.has_like(word) for source in own)
+    )
+
+
+def _telling(found: Sequence[str]) -> dict[str, float]:
+    """Words that say something, and how much; those of reporting and numbers do not count."""
+    return {
+        word: weight
+        for word in dict.fromkeys(found)
+        if word not in REPORTING and not any(one.isdigit() for one in word)
+        for weight in weigh_terms(word).values()
+    }
+
+
 def _is_grounded(undated: str, proved: int, evidence: Sequence[Evidence]) -> bool:
     """Whether enough of what the line says is in the sources' own words."""
     found = words(undated)
     if not any(is_cased(word) for word in found):
         return True
-    telling = {
-        word: weight
-        for word in set(found)
-        if word not in REPORTING and not any(one.isdigit() for one in word)
-        for weight in weigh_terms(word).values()
-    }
+    telling = _telling(found)
     whole = sum(telling.values()) + proved
     shared = sum(weight for word, weight in telling.items() if any(source.has_like(word) for source in evidence))
     return whole < 1 or shared + proved >= LEAST_SHARED * whole

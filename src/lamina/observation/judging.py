@@ -13,7 +13,7 @@ from lamina.index.terms import fold
 from lamina.kernel.ids import new_id
 from lamina.observation.drafts import Draft
 from lamina.observation.evidence import Evidence, all_days
-from lamina.observation.faithful import find_faults
+from lamina.observation.faithful import borrowed, find_faults
 from lamina.observation.note_words import USERS
 from lamina.observation.polarity import only_asked
 from lamina.observation.transcript import Shown
@@ -62,8 +62,9 @@ def judge_draft(draft: Draft, shown: Mapping[int, Shown], recent: Mapping[str, E
     if faults:
         return Judgement(faults=faults)
     of_user = _is_of_user(draft, cited)
-    if (of_user or draft.kind in OF_PEOPLE) and any(one.returned for one in cited):
-        cited = _without_tools(draft, cited, old)
+    returned = [piece for one in shown.values() for piece in one.of_tools]
+    if (of_user or draft.kind in OF_PEOPLE) and returned:
+        cited = _without_tools(draft, cited, old, returned)
         if not cited:
             return Judgement(faults=("what a tool returned is noted as what somebody wants, decided or said",))
     if of_user and not any(one.speaker is Speaker.USER for one in cited):
@@ -105,11 +106,15 @@ def _is_of_user(draft: Draft, cited: Sequence[Shown]) -> bool:
     return any(author and fold(draft.text).startswith(author) for author in authors)
 
 
-def _without_tools(draft: Draft, cited: Sequence[Shown], old: Sequence[Entry]) -> list[Shown]:
-    """The cited messages without those of tools, if they bear the draft out by themselves; else none."""
+def _without_tools(
+    draft: Draft, cited: Sequence[Shown], old: Sequence[Entry], returned: Sequence[Evidence]
+) -> list[Shown]:
+    """The cited messages without what tools returned, if they bear the draft out without a tool; else none."""
     spoken = [one for one in cited if one.spoken and one.speaker is not Speaker.TOOL]
     evidence = [*(piece for one in spoken for piece in one.spoken), *(entry_evidence(one) for one in old)]
     if any(one.origin is Speaker.TOOL for one in old) or find_faults(draft.text, evidence):
+        return []
+    if borrowed(draft.text, evidence, returned):
         return []
     return [Shown(message=one.message, said=one.said, returned="") for one in spoken]
 

@@ -50,6 +50,11 @@ class Shown:
         return () if self._said is None else (self._said,)
 
     @cached_property
+    def of_tools(self) -> tuple[Evidence, ...]:
+        """What tools returned in it."""
+        return () if self._returned is None else (self._returned,)
+
+    @cached_property
     def _said(self) -> Evidence | None:
         if not self.said and self.returned:
             return None
