@@ -1,5 +1,6 @@
 """Opens and closes a store with everything on it; which pieces there are is the business of `lamina.house`."""
 
+import asyncio
 import os
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
@@ -66,6 +67,7 @@ class App:
         """
         if self._house is not None:
             raise ConfigurationError("The app is open already.")
+        self._loop = asyncio.get_running_loop()
         hold_blas_to_one_thread()
         embedder = self._given_embedder or await create_embedder(self.settings.embedding, environ=self._environ)
         parts = build_parts(self.settings, embedder, self._clock, self.metrics)
@@ -113,6 +115,12 @@ class App:
     def is_open(self) -> bool:
         """Whether it was started and not closed since."""
         return self._house is not None
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """The event loop it was started on, which its verbs are to be called on."""
+        _ = self._open
+        return self._loop
 
     @property
     def memory(self) -> MemoryService:

@@ -375,8 +375,31 @@ async def test_a_key_of_ones_own_can_be_given(app: App) -> None:
 
 
 async def test_a_blocking_run_in_another_thread_is_stored_too(app: App) -> None:
-    runner = runner_for(ScriptedModel("Hi."), plugins=[LaminaPlugin(app)])
-    message = spoken("hello", "user")
-    events = await asyncio.to_thread(lambda: list(runner.run(user_id="u1", session_id="s1", new_message=message)))
+    inner = ScriptedModel("Hi.")
+    runner = runner_for(ContextAwareModel(inner, app), plugins=[LaminaPlugin(app)])
+    events = await asyncio.to_thread(blocking, runner, "hello")
     assert texts_of(events) == ["Hi."]
+    assert f"Session: {KEY} " in system_of(inner.asked[0])
     assert said(await stored(app)) == [("user", "hello"), ("assistant", "Hi.")]
+
+
+def blocking(runner: Runner, text: str) -> list[Event]:
+    """A turn without a loop at hand."""
+    return list(runner.run(user_id="u1", session_id="s1", new_message=spoken(text, "user")))
+
+
+def test_blocking_runs_share_an_app_that_the_first_of_them_opened(sqlite_store_url: str) -> None:
+    app = open(sqlite_store_url, observational_memory={"enabled": True})
+    inner = ScriptedModel("Hi.")
+    runner = runner_for(ContextAwareModel(inner, app), plugins=[LaminaPlugin(app)])
+    for number in range(3):
+        blocking(runner, f"hello {number}")
+    assert all(f"Session: {KEY} " in system_of(asked) for asked in inner.asked)
+    asyncio.run(runner.close())
+    assert not app.is_open
+
+    async def kept() -> list[str]:
+        async with open(sqlite_store_url) as again:
+            return [message.content for message in await stored(again) if message.role is Role.USER]
+
+    assert asyncio.run(kept()) == ["hello 0", "hello 1", "hello 2"]

@@ -63,7 +63,7 @@ class ToolLearning:
             return None
         try:
             async with asyncio.timeout(app.settings.context.turn_deadline_s or None):
-                known = await app.learning.fix_for(tool.name, error)
+                known = await self._attached.run(lambda app: app.learning.fix_for(tool.name, error))
         except (LaminaError, TimeoutError) as failure:
             code = failure.code if isinstance(failure, LaminaError) else OperationTimeoutError.code
             app.metrics.operation_failed("adk_fix", code)

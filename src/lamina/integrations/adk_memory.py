@@ -22,6 +22,7 @@ from lamina.context.service import shortened
 from lamina.errors import InvalidInputError
 from lamina.integrations.adk_contents import said
 from lamina.integrations.attached import attach
+from lamina.memory.service import KEEP
 from lamina.memory.types import Identifiers, MemoryLayer, Metadata, NewMemory, SearchHit, Source
 from lamina.memory.writing import IdTakenError
 
@@ -80,26 +81,27 @@ class LaminaMemoryService(BaseMemoryService):
         custom_metadata: Mapping[str, object] | None = None,
     ) -> None:
         """Store what was said in these events, each once. Raises what `memory.add` raises."""
-        app = await self._attached.opened()
-        longest = app.settings.memory.max_content_length
-        now = app.memory.clock.now()
-        extra, expires_at = _settled(custom_metadata, now)
-        new = [
-            NewMemory(
-                id=_id(app_name, user_id, session_id, event.id, number),
-                content=piece,
-                layer=self._layer,
-                identifiers=_identifiers(app_name, user_id),
-                metadata={**extra, _EVENT: event.id, "adk_session": session_id},
-                source=_source(event, session_id),
-                expires_at=expires_at,
-            )
-            for event in events
-            if not event.partial and event.id not in self._forgotten
-            for number, piece in enumerate(_pieces(said(event.content), longest))
-        ]
-        for start in range(0, len(new), _AT_ONCE):
-            await self._add_missing(app, new[start : start + _AT_ONCE])
+
+        async def work(app: App) -> None:
+            extra, expires_at = _settled(custom_metadata, app.memory.clock.now())
+            new = [
+                NewMemory(
+                    id=_id(app_name, user_id, session_id, event.id, number),
+                    content=piece,
+                    layer=self._layer,
+                    identifiers=_identifiers(app_name, user_id),
+                    metadata={**extra, _EVENT: event.id, "adk_session": session_id},
+                    source=_source(event, session_id),
+                    expires_at=expires_at,
+                )
+                for event in events
+                if not event.partial and event.id not in self._forgotten
+                for number, piece in enumerate(_pieces(said(event.content), app.settings.memory.max_content_length))
+            ]
+            for start in range(0, len(new), _AT_ONCE):
+                await self._add_missing(app, new[start : start + _AT_ONCE])
+
+        await self._attached.run(work)
 
     async def add_memory(
         self,
@@ -109,43 +111,47 @@ class LaminaMemoryService(BaseMemoryService):
         memories: Sequence[MemoryEntry],
         custom_metadata: Mapping[str, object] | None = None,
     ) -> None:
-        """Store memories as they are given, all or none; one with a known id replaces its text.
+        """Store memories as they are given, the new ones all or none; one with a known id replaces its text.
 
         Raises what `memory.add` raises, and InvalidInputError for a memory without text.
         """
-        app = await self._attached.opened()
-        mine = app.memory.scoped(**_arguments(app_name, user_id))
-        now = app.memory.clock.now()
-        new: list[NewMemory] = []
-        for entry in memories:
-            extra, expires_at = _settled({**entry.custom_metadata, **(custom_metadata or {})}, now)
-            if entry.id is not None and await mine.get(entry.id) is not None:
-                changed = {} if expires_at is None else {"expires_at": expires_at}
-                await mine.update(entry.id, content=said(entry.content), metadata=extra, **changed)  # type: ignore[arg-type]
-                continue
-            new.append(
-                NewMemory(
-                    id=entry.id,
-                    content=said(entry.content),
-                    layer=self._layer,
-                    identifiers=_identifiers(app_name, user_id),
-                    metadata=extra,
-                    source=Source(kind="conversation", author=entry.author, said_at=_moment(entry.timestamp)),
-                    expires_at=expires_at,
+
+        async def work(app: App) -> None:
+            mine = app.memory.scoped(**_arguments(app_name, user_id))
+            new: list[NewMemory] = []
+            for entry in memories:
+                given = {**entry.custom_metadata, **(custom_metadata or {})}
+                extra, expires_at = _settled(given, app.memory.clock.now())
+                if entry.id is not None and await mine.get(entry.id) is not None:
+                    until = KEEP if expires_at is None else expires_at
+                    await mine.update(entry.id, content=said(entry.content), metadata=extra, expires_at=until)
+                    continue
+                new.append(
+                    NewMemory(
+                        id=entry.id,
+                        content=said(entry.content),
+                        layer=self._layer,
+                        identifiers=_identifiers(app_name, user_id),
+                        metadata=extra,
+                        source=Source(kind="conversation", author=entry.author, said_at=_moment(entry.timestamp)),
+                        expires_at=expires_at,
+                    )
                 )
-            )
-        await app.memory.bulk_add(new)
+            await app.memory.bulk_add(new)
+
+        await self._attached.run(work)
 
     async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
         """The memories of app and user that fit the query, best first. Raises what `memory.search` raises."""
         if not query.strip():
             return SearchMemoryResponse()
-        app = await self._attached.opened()
-        hits = await app.memory.search(
-            shortened(query, app.settings.context.max_query_length),
-            limit=self._limit,
-            threshold=self._threshold,
-            **_arguments(app_name, user_id),
+        hits = await self._attached.run(
+            lambda app: app.memory.search(
+                shortened(query, app.settings.context.max_query_length),
+                limit=self._limit,
+                threshold=self._threshold,
+                **_arguments(app_name, user_id),
+            )
         )
         return SearchMemoryResponse(memories=[_entry(hit) for hit in sorted(hits, key=lambda hit: -hit.score)])
 
@@ -158,12 +164,15 @@ class LaminaMemoryService(BaseMemoryService):
             raise InvalidInputError(
                 "Which memory? `memory_id` is the id of a found one.", details={"field": "memory_id"}
             )
-        app = await self._attached.opened()
-        mine = app.memory.scoped(**_arguments(app_name, user_id))
-        known = await mine.get(memory_id)
-        if known is not None and isinstance(event := known.metadata.get(_EVENT), str):
-            self._forgotten.add(event)
-        await mine.delete(memory_id)
+
+        async def work(app: App) -> None:
+            mine = app.memory.scoped(**_arguments(app_name, user_id))
+            known = await mine.get(memory_id)
+            if known is not None and isinstance(event := known.metadata.get(_EVENT), str):
+                self._forgotten.add(event)
+            await mine.delete(memory_id)
+
+        await self._attached.run(work)
 
     async def close(self) -> None:
         """Close the store, unless its owner opened it."""

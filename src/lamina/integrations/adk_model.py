@@ -103,9 +103,9 @@ class ContextAwareModel(BaseLlm):
     async def _with_context(self, request: LlmRequest) -> tuple[LlmRequest, dict[str, str]]:
         app = self._attached.app
         try:
-            async with asyncio.timeout(app.settings.context.turn_deadline_s or None):
-                app = await self._attached.opened()
-            return await self._augmented(app, request)
+            # Twice the deadline: within its own, context gives up by itself and says so in the receipt.
+            async with asyncio.timeout(2 * app.settings.context.turn_deadline_s or None):
+                return await self._attached.run(lambda app: self._augmented(app, request))
         except TimeoutError:
             code = OperationTimeoutError.code
         except Exception as error:  # noqa: BLE001 -- isolation: a turn must not fail because its context did

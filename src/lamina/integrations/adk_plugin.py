@@ -175,7 +175,7 @@ class LaminaPlugin(BasePlugin):
         with _guarded(self._attached.app):
             await self._recorder.settle(_CLOSE_S)
             if self._attached.app.is_open:
-                await self._attached.app.learning.drain()
+                await self._attached.run(lambda app: app.learning.drain())
         await self._attached.close()
 
     async def _end(self, context: InvocationContext) -> None:

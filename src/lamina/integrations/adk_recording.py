@@ -109,17 +109,19 @@ class Recording:
     async def _work(self) -> None:
         app = self._recorder.attached.app
         try:
-            app = await self._recorder.attached.opened()
-            if not self._started:
-                self._stored = await self._start(app)
-                self._started = True
-            while events := self._pending():
-                await self._append(app, list(filter(None, map(message_of, events))))
-                self._advance(events)
-            if self._settling:
-                await self._settle(app)
+            await self._recorder.attached.run(self._store)
         except Exception as error:  # noqa: BLE001 -- isolation: a turn must not fail because it could not be stored
             self._failed(app, error.code if isinstance(error, LaminaError) else type(error).__name__)
+
+    async def _store(self, app: App) -> None:
+        if not self._started:
+            self._stored = await self._start(app)
+            self._started = True
+        while events := self._pending():
+            await self._append(app, list(filter(None, map(message_of, events))))
+            self._advance(events)
+        if self._settling:
+            await self._settle(app)
 
     def _pending(self) -> Sequence[Event]:
         """The next events that are not stored."""

@@ -54,12 +54,11 @@ class LaminaSummarizer(BaseEventsSummarizer):
 
         Takes no tool call apart from its result: a stretch that ends inside an exchange is shortened.
         """
-        app = self._attached.app
+        whole = whole_exchanges(events)
         try:
-            app = await self._attached.opened()
-            return await self._summary(app, whole_exchanges(events))
+            return await self._attached.run(lambda app: self._summary(app, whole))
         except LaminaError as error:
-            app.metrics.operation_failed("adk_compact", error.code)
+            self._attached.app.metrics.operation_failed("adk_compact", error.code)
             _log.warning("a session of ADK was not compacted: %s", error.code)
             return None
 
