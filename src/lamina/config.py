@@ -2,7 +2,7 @@
 
 Each source overrides the ones before it, field by field, and every value remembers where it came from. A name
 that does not exist is an error wherever it stands: a misspelt limit, silently ignored, is worse than none.
-Secrets do not belong here: `api_key_env` of a section names the variable that holds the key. A relative path,
+Secrets do not belong here: names that end in `_key_env` name the variable that holds the key. A relative path,
 such as the default store `lamina.db`, is relative to the working directory.
 """
 
@@ -23,6 +23,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from lamina.context.settings import ContextSettings
 from lamina.database.settings import DatabaseSettings
 from lamina.embedding.settings import EmbeddingSettings
+from lamina.endpoint.settings import ServerSettings
 from lamina.errors import ConfigurationError
 from lamina.graph.settings import GraphSettings
 from lamina.index.settings import IndexSettings
@@ -61,6 +62,7 @@ class Settings(BaseModel):
     context: ContextSettings = ContextSettings()
     retry: RetryPolicy = RetryPolicy()
     observational_memory: ObservationSettings = ObservationSettings()
+    server: ServerSettings = ServerSettings()
     logging: LoggingSettings = LoggingSettings()
 
 
@@ -182,7 +184,7 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, _Given]:
 
 
 def _refuse_unknown_variables(environ: Mapping[str, str], given: Mapping[str, _Given]) -> None:
-    keys = {item.value for name, item in given.items() if name.endswith(".api_key_env")}
+    keys = {item.value for name, item in given.items() if name.endswith("_key_env")}
     known = {_FILE_VARIABLE, *_SHORT, *map(_variable, _names()), *keys}
     for variable in environ:
         if variable.startswith(_PREFIX) and variable not in known:

@@ -59,6 +59,8 @@ class LoopbackServer:
     """What every request beyond the script meets; None is the right answer."""
     requests: list[dict[str, Any]] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
+    bodies: list[bytes] = field(default_factory=list)
+    """What was sent, byte for byte."""
     port: int = 0
     most_at_once: int = 0
     _now: int = 0
@@ -76,8 +78,14 @@ class LoopbackServer:
 
     def handle(self, handler: BaseHTTPRequestHandler) -> None:
         """Answer one request as the script says."""
-        body = json.loads(handler.rfile.read(int(handler.headers["Content-Length"])))
+        content = handler.rfile.read(int(handler.headers["Content-Length"] or 0))
+        try:
+            found = json.loads(content or b"{}")
+        except (ValueError, RecursionError):
+            found = None
+        body = found if isinstance(found, dict) else {}
         with self._lock:
+            self.bodies.append(content)
             self.requests.append({"path": handler.path, **body})
             self.headers.append({name.lower(): value for name, value in handler.headers.items()})
             behaviour = self.script.popleft() if self.script else (self.always or right)
@@ -111,6 +119,8 @@ def running(server: Server) -> Iterator[Server]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             server.handle(self)
+
+        do_GET = do_POST  # noqa: N815 -- the name that http.server looks for
 
         def log_message(self, format: str, *args: Any) -> None:
             """Stay silent."""

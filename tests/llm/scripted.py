@@ -9,6 +9,7 @@
 `server.requests` holds what was asked; `Gate` holds an answer back until the test lets it go.
 """
 
+import json
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -42,8 +43,11 @@ __all__ = [
     "altered",
     "by",
     "chat_model",
+    "chunk",
+    "completion",
     "cut_json",
     "drip",
+    "events",
     "fixed",
     "hang",
     "html",
@@ -54,6 +58,8 @@ __all__ = [
     "right",
     "running",
     "said",
+    "spoken",
+    "streamed",
 ]
 
 KEY = "secretkey_abcdef"
@@ -68,7 +74,7 @@ class ChatServer(LoopbackServer):
 
     def answer(self, body: dict[str, Any]) -> Answer:
         """The right answer."""
-        return completion(self.text, model=body["model"])
+        return completion(self.text, model=body.get("model", "house-model"))
 
     def say(self, *texts: str) -> None:
         """Answer the next requests with these texts, in this order."""
@@ -115,6 +121,43 @@ cut_json: Behaviour = fixed(b'{"choices": [{"message": {"content": "Hel')
 """An answer that ends in the middle."""
 no_choices: Behaviour = fixed({"object": "chat.completion", "choices": []})
 """An answer that says nothing."""
+
+
+def events(*chunks: object, done: bool = True) -> list[bytes]:
+    """Chunks of a stream as they stand on the wire."""
+    lines = [f"data: {json.dumps(chunk)}\n\n".encode() for chunk in chunks]
+    return [*lines, b"data: [DONE]\n\n"] if done else lines
+
+
+def chunk(delta: dict[str, Any], *, finish_reason: str | None = None, index: int = 0) -> Answer:
+    """One chunk of a streamed completion."""
+    choice = {"index": index, "delta": delta, "finish_reason": finish_reason}
+    return {"id": "c1", "object": "chat.completion.chunk", "created": 0, "model": "house-model", "choices": [choice]}
+
+
+def spoken(*words: str) -> list[bytes]:
+    """A whole streamed answer, a chunk for each word."""
+    deltas = [chunk({"role": "assistant", "content": ""}), *(chunk({"content": word}) for word in words)]
+    return events(*deltas, chunk({}, finish_reason="stop"))
+
+
+def streamed(
+    *pieces: bytes, kind: str = "text/event-stream", status: int = 200, then: Behaviour | None = None
+) -> Behaviour:
+    """These bytes, each sent on its own; `then` is what happens in place of the end, such as `hang` or `reset`."""
+
+    def behave(exchange: Exchange) -> None:
+        handler = exchange.handler
+        handler.send_response(status)
+        handler.send_header("Content-Type", kind)
+        handler.end_headers()
+        for piece in pieces:
+            handler.wfile.write(piece)
+            handler.wfile.flush()
+        if then is not None:
+            then(exchange)
+
+    return behave
 
 
 @dataclass(slots=True)

@@ -1,0 +1,99 @@
+"""Runs the endpoint with uvicorn: until it is told to stop, or for as long as a block runs."""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncIterator, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from lamina.app import App
+from lamina.endpoint.settings import ServerSettings
+from lamina.errors import ConfigurationError
+from lamina.server.proxy import Proxy
+
+try:
+    import uvicorn
+except ImportError as missing:
+    raise ConfigurationError("The endpoint needs more packages: pip install 'lamina[server]'") from missing
+
+_BACKLOG: Final = 2048
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Running:
+    """An endpoint that listens."""
+
+    proxy: Proxy
+    host: str
+    port: int
+
+    @property
+    def url(self) -> str:
+        """The base address for clients."""
+        return f"http://{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}/v1"
+
+
+class _Server(uvicorn.Server):
+    """A server that is told to stop by whoever runs it, and leaves signals alone."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.stopping = asyncio.Event()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+    async def main_loop(self) -> None:
+        await self.stopping.wait()
+
+
+@contextlib.asynccontextmanager
+async def serving(
+    app: App, *, settings: ServerSettings | None = None, environ: Mapping[str, str] | None = None, **changes: Any
+) -> AsyncIterator[Running]:
+    """The endpoint of an open app, on the app's own loop, while the block runs.
+
+    `changes` are settings of the section `server`, such as `upstream="http://localhost:11434/v1"` or `port=0`. Raises
+    ConfigurationError for settings that cannot work and a port that is taken.
+    """
+    chosen = replace(settings or app.settings.server, **changes)
+    async with Proxy(app, chosen, environ=environ) as proxy:
+        with _listening(chosen) as listener:
+            server = _Server(_config(proxy, chosen))
+            task = asyncio.create_task(server.serve(sockets=[listener]), name="lamina endpoint")
+            try:
+                yield Running(proxy=proxy, host=chosen.host, port=listener.getsockname()[1])
+            finally:
+                server.stopping.set()
+                await task
+
+
+def _config(proxy: Proxy, settings: ServerSettings) -> uvicorn.Config:
+    return uvicorn.Config(
+        proxy,
+        log_config=None,
+        log_level="critical",  # what it has to say of an answer that was cut off, we have said
+        access_log=False,
+        lifespan="off",
+        server_header=False,
+        date_header=False,
+        proxy_headers=False,
+        ws="none",
+        timeout_graceful_shutdown=max(1, round(settings.stop_deadline_s)),
+    )
+
+
+def _listening(settings: ServerSettings) -> socket.socket:
+    """A socket that takes connections from now on: whoever connects before the server looks is only kept waiting."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    try:
+        listener = socket.create_server((settings.host, settings.port), family=family, backlog=_BACKLOG)
+    except OSError as error:
+        raise ConfigurationError(
+            f"Cannot listen on {settings.host}, port {settings.port}: {error.strerror or error}.",
+            details={"next": "Choose another port with --port, or stop what uses it."},
+        ) from None
+    listener.setblocking(False)
+    return listener
