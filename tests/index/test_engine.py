@@ -1,7 +1,8 @@
 """The search engine on a real store: always current, bounded in memory, and the same by index and by scan."""
 
-from collections.abc import AsyncIterator
-from typing import Any
+from collections.abc import AsyncIterator, Sequence
+from functools import partial
+from typing import Any, cast
 
 import anyio
 import pytest
@@ -12,11 +13,14 @@ from lamina.errors import ConfigurationError
 from lamina.index import engine as engine_module
 from lamina.index.engine import SearchEngine
 from lamina.index.models import add_model, set_state
+from lamina.index.query import prepare_query
 from lamina.index.ranking import Ranked
+from lamina.index.search import Search, Wanted
 from lamina.index.settings import IndexSettings
 from lamina.index.store import indexable
 from lamina.observability.metrics import Metrics
-from tests.index.stored import Stored, stored, talk, vector
+from tests.index.scopes import Row, index_of
+from tests.index.stored import DIMENSIONS, Stored, key, stored, talk, vector
 from tests.instruments import points
 
 pytestmark = pytest.mark.anyio
@@ -319,3 +323,74 @@ async def test_a_load_looks_each_vector_up_once_even_without_statistics(fresh_po
     shown = "\n".join(row[0] for row in plan)
     assert "rows=499" in shown
     assert "Rows Removed" not in shown
+
+
+# Several rooms that search at once.
+
+
+def entries(_: Link, rankings: Sequence[Ranked | None]) -> list[list[int] | None]:
+    return [None if ranked is None else ranked.entries.tolist() for ranked in rankings]
+
+
+def refuse(_: Link, rankings: Sequence[Ranked | None]) -> list[list[int] | None]:
+    raise ValueError("a room that fails")
+
+
+def searching(*names: str, finish: Any = entries) -> Search[list[list[int] | None]]:
+    return Search(wanted=tuple(Wanted(scope=key(name), limit=5, threshold=0.2) for name in names), finish=finish)
+
+
+async def test_searches_of_several_rooms_give_what_each_gives_alone(store: Stored) -> None:
+    await fill(store, scopes=4, entries=40)
+    rooms = [searching("s0", "s1"), searching("s2"), searching("nowhere", "s3")]
+    query = prepare_query("What did Ann say about the harbour?", vector(3))
+    alone = [
+        await store.database.read(partial(store.engine.search, search=room, query=query, now=0.0)) for room in rooms
+    ]
+    together = await store.database.read(partial(store.engine.search_loaded, searches=rooms, query=query, now=0.0))
+    assert together == alone
+    assert all(found is None or found for room in alone for found in room)
+
+
+async def test_a_room_that_fails_costs_the_others_nothing(store: Stored) -> None:
+    await fill(store, scopes=2, entries=5)
+    await store.search("s0", "harbour")
+    await store.search("s1", "harbour")
+    rooms = [searching("s0"), searching("s1", finish=refuse), searching("s1")]
+    query = prepare_query("harbour", None)
+    found = await store.database.read(partial(store.engine.search_loaded, searches=rooms, query=query, now=0.0))
+    assert isinstance(found[1], ValueError)
+    assert isinstance(found[0], list)
+    assert isinstance(found[2], list)
+
+
+async def test_an_index_that_must_be_read_first_keeps_nobody_waiting(store: Stored, other: Stored) -> None:
+    await fill(store, scopes=2, entries=5)
+    await store.search("s0", "harbour")
+    rooms = [searching("s0"), searching("s0", "s1")]
+    read = partial(store.engine.search_loaded, searches=rooms, query=prepare_query("harbour", None), now=0.0)
+    found = await store.database.read(read)
+    assert isinstance(found[0], list)
+    assert found[1] is None
+    assert count(store, "index.loads") == 1
+    other.indexed = store.indexed
+    for number in range(100, 100 + 3):
+        await other.add("s0", [(number, indexable(f"harbour {number}", None))])
+    ((few,), _) = cast(Any, await store.database.read(read))
+    assert {101, 102} <= set(few)
+    for number in range(200, 200 + 40):
+        await other.add("s0", [(number, indexable(f"harbour {number}", None))])
+    assert await store.database.read(read) == [None, None]
+
+
+async def test_an_index_of_ones_own_is_ranked_beside_scopes_of_the_store(store: Stored) -> None:
+    await fill(store, scopes=1, entries=5)
+    await store.search("s0", "harbour")
+    mine = index_of([Row(7, "the harbour at night"), Row(8, "a kitchen")], dimensions=DIMENSIONS)
+    wanted = [Wanted(scope=scope, limit=5, threshold=0.0) for scope in (mine, key("s0"))]
+    query = prepare_query("harbour", None)
+    ranked = await store.database.read(partial(store.engine.rank_all, wanted=wanted, query=query, now=0.0))
+    assert ranked[0] is not None
+    assert ranked[0].entries.tolist() == [7, 8]
+    assert ranked[1] is not None
+    assert len(ranked[1].entries) == 5

@@ -7,13 +7,13 @@ can be thrown away at any time. A scope too large for the cache is ranked by the
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import sqlalchemy as sa
-from numpy.typing import NDArray
 
 from lamina.database.link import Link, Prepared
 from lamina.errors import ConfigurationError
@@ -23,16 +23,17 @@ from lamina.index.query import Query
 from lamina.index.ranking import Ranked, RankingModel
 from lamina.index.rows import RowBatch
 from lamina.index.scan import ScopeScan
-from lamina.index.scope import ScopeIndex
+from lamina.index.scope import Asked, ScopeIndex, rank_scopes
+from lamina.index.search import Allowed, Search, Wanted
 from lamina.index.settings import IndexSettings
 from lamina.index.store import ScopeKey
 from lamina.index.tables import ACTIVE_MODEL_ID, index_entry, index_vector, scope
 from lamina.observability.metrics import Metrics
 
-Allowed = Callable[[Link, int], NDArray[np.int64]]
-"""Given a scope's id, the entries a filter lets through."""
+T = TypeVar("T")
 
 _CHUNK = 8192
+_FEW_CHANGES = 16  # of a scope: so many are read without making anybody wait
 _ENTRY_OVERHEAD = 400  # bytes an entry takes beside its vector: postings, columns, tables
 
 _SCOPE = Prepared(
@@ -91,6 +92,9 @@ class _Scope:
     entries: int
 
 
+_Found = _Scope | ScopeIndex | None
+
+
 @dataclass(slots=True)
 class _Cached:
     index: ScopeIndex
@@ -130,6 +134,11 @@ class SearchEngine:
         """How many indexes are in memory."""
         return len(self._cache)
 
+    @property
+    def ranking(self) -> RankingModel:
+        """The weights that scopes are ranked with."""
+        return self._ranking
+
     def rank(
         self,
         link: Link,
@@ -146,26 +155,89 @@ class SearchEngine:
 
         Raises ConfigurationError when the store was re-embedded with another model behind our back.
         """
-        found = self._find(link, key)
-        if found is None or not found.entries:
-            return None
-        within = allowed(link, found.id) if allowed is not None else None
-        if within is not None and not len(within):
-            return None
-        choice: dict[str, Any] = {
-            "limit": limit,
-            "threshold": threshold,
-            "now": now,
-            "allowed": within,
-            "explain": explain,
-        }
-        cached = None if self._too_large(found) else self._current(link, found)
-        if cached is None:
-            return self._scan(link, found, query, choice)
-        with cached.lock.reading():
-            return cached.index.rank(query, model=self._ranking, **choice)
+        wanted = Wanted(scope=key, limit=limit, threshold=threshold, allowed=allowed)
+        (ranked,) = self.rank_all(link, [wanted], query, now=now, explain=explain)
+        return ranked
 
-    def _find(self, link: Link, key: ScopeKey) -> _Scope | None:
+    def rank_all(
+        self, link: Link, wanted: Sequence[Wanted], query: Query, *, now: float, explain: bool = True
+    ) -> list[Ranked | None]:
+        """What `rank` gives for each of several scopes, ranked together."""
+        return self._rank(link, [(one, self._find(link, one.scope)) for one in wanted], query, now, explain)
+
+    def search(self, link: Link, search: Search[T], query: Query, *, now: float) -> T:
+        """Rank what a room wants, and let it finish. Raises what `rank` and the room raise."""
+        return search.finish(link, self.rank_all(link, search.wanted, query, now=now))
+
+    def search_loaded(
+        self, link: Link, searches: Sequence[Search[T]], query: Query, *, now: float
+    ) -> list[T | Exception | None]:
+        """What each of several searches gives, ranked together, or what its room raised; raises what `rank` raises.
+
+        None where an index would have to be read first: nobody shall wait for another one's.
+        """
+        found = [[(one, self._find(link, one.scope)) for one in search.wanted] for search in searches]
+        loaded = [all(self._is_loaded(scope) for _, scope in mine) for mine in found]
+        pairs = [pair for mine, ready in zip(found, loaded, strict=True) if ready for pair in mine]
+        ranked = iter(self._rank(link, pairs, query, now, explain=True))
+        results: list[T | Exception | None] = []
+        for search, ready in zip(searches, loaded, strict=True):
+            try:
+                results.append(search.finish(link, [next(ranked) for _ in search.wanted]) if ready else None)
+            except Exception as error:  # noqa: BLE001 -- isolation: what one room raises is nobody else's failure
+                results.append(error)
+        return results
+
+    def _rank(
+        self, link: Link, pairs: Sequence[tuple[Wanted, _Found]], query: Query, now: float, explain: bool
+    ) -> list[Ranked | None]:
+        results: list[Ranked | None] = [None] * len(pairs)
+        cached: dict[int, _Cached] = {}
+        within: dict[int, Any] = {}
+        for at, (wanted, found) in enumerate(pairs):
+            if found is None or isinstance(found, ScopeIndex) or not found.entries:
+                continue
+            if wanted.allowed is not None:
+                within[at] = wanted.allowed(link, found.id)
+                if not len(within[at]):
+                    continue
+            index = None if self._too_large(found) else self._current(link, found)
+            if index is None:
+                results[at] = self._scan(link, found, wanted, query, within.get(at), now, explain)
+            else:
+                cached[at] = index
+        own = {at: found for at, (_, found) in enumerate(pairs) if isinstance(found, ScopeIndex)}
+        ready = sorted([*cached, *own])
+        if not ready:
+            return results
+        with ExitStack() as stack:
+            # In one order everywhere, so that no two of us wait for each other.
+            for _, one in sorted({id(one): one for one in cached.values()}.items()):
+                stack.enter_context(one.lock.reading())
+            asked = [
+                Asked(
+                    index=own[at] if at in own else cached[at].index,
+                    limit=pairs[at][0].limit,
+                    threshold=pairs[at][0].threshold,
+                    allowed=within.get(at),
+                )
+                for at in ready
+            ]
+            ranked = rank_scopes(asked, query, model=self._ranking, now=now, explain=explain)
+        for at, one_ranked in zip(ready, ranked, strict=True):
+            results[at] = one_ranked
+        return results
+
+    def _is_loaded(self, found: _Found) -> bool:
+        """Whether a scope can be ranked without reading much first."""
+        if found is None or isinstance(found, ScopeIndex) or not found.entries:
+            return True
+        cached = self._cache.get(found.id)
+        return cached is not None and 0 < cached.index.version >= found.version - _FEW_CHANGES
+
+    def _find(self, link: Link, key: ScopeKey | ScopeIndex) -> _Found:
+        if isinstance(key, ScopeIndex):
+            return key
         row = link.run(_SCOPE, {"tenant": key.tenant, "kind": key.kind, "key": key.key}).fetchone()
         if row is None:
             return None
@@ -247,13 +319,15 @@ class SearchEngine:
         if evicted:
             self._metrics.index_evicted(evicted)
 
-    def _scan(self, link: Link, found: _Scope, query: Query, choice: dict[str, Any]) -> Ranked:
+    def _scan(
+        self, link: Link, found: _Scope, wanted: Wanted, query: Query, allowed: Any, now: float, explain: bool
+    ) -> Ranked:
         self.drop(found.id)
         scan = ScopeScan(query, dimensions=self._require_model().dimensions, model=self._ranking)
         with link.snapshot():
             for batch, _ in self._batches(link, found, 0):
                 scan.feed(batch)
-        return scan.rank(**choice)
+        return scan.rank(limit=wanted.limit, threshold=wanted.threshold, now=now, allowed=allowed, explain=explain)
 
     def _batches(self, link: Link, found: _Scope, version: int) -> Iterator[tuple[RowBatch, list[int]]]:
         """What was written after `version`, oldest first: rows to take in, and entries that are gone."""

@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Self, TypeVar
 
 from lamina.database.engine import Database
 from lamina.database.link import Link
@@ -16,6 +16,7 @@ from lamina.embedding.types import Purpose
 from lamina.errors import ConfigurationError, InvalidInputError, LaminaError
 from lamina.index.engine import SearchEngine
 from lamina.index.query import Query, prepare_query
+from lamina.index.search import Search
 from lamina.index.store import Indexable, ScopeKey, indexable
 from lamina.kernel.checks import check_limit, check_name, check_new_name, check_query
 from lamina.kernel.clock import Clock
@@ -23,6 +24,8 @@ from lamina.kernel.redact import redact
 from lamina.knowledge.audit import AuditLog
 from lamina.knowledge.settings import KnowledgeSettings
 from lamina.observability.metrics import Metrics
+
+T = TypeVar("T")
 
 _log = logging.getLogger("lamina.knowledge")
 
@@ -105,6 +108,10 @@ class NamedTextService:
             except LaminaError as error:
                 self.metrics.operation_failed(operation, error.code)
         return prepare_query(query, vector)
+
+    async def _found(self, search: Search[T], query: Query) -> T:
+        now = self.clock.now().timestamp()
+        return await self.database.read(lambda link: self.engine.search(link, search, query, now=now))
 
     async def _embed(self, text: str, purpose: Purpose, embedder: QueryEmbedder) -> Vector | None:
         return await embedder.embed(text, tenant=self.tenant, purpose=purpose)

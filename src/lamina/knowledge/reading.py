@@ -1,5 +1,6 @@
 """Reads of stored knowledge and references, each on one view of the store."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -9,8 +10,9 @@ from numpy.typing import NDArray
 
 from lamina.database.link import Link, Prepared, number_list
 from lamina.database.schema import to_micros
-from lamina.index.engine import Allowed, SearchEngine
-from lamina.index.query import Query
+from lamina.index.ranking import Ranked
+from lamina.index.search import Allowed, Search, Wanted
+from lamina.index.signals import Explanation
 from lamina.kernel.cursor import decode_cursor, encode_cursor, fingerprint
 from lamina.knowledge.ranking import lifted
 from lamina.knowledge.rows import (
@@ -82,29 +84,30 @@ def get_reference(link: Link, tenant: str, name: str) -> Reference | None:
     return None if row is None else reference_from_row(row)
 
 
-def search_entries(
-    link: Link,
-    engine: SearchEngine,
+def entry_search(
     tenant: str,
-    query: Query,
     *,
     category: Category | None,
     limit: int,
     threshold: float,
     now: datetime,
     settings: KnowledgeSettings,
+) -> Search[tuple[KnowledgeHit, ...]]:
+    """Finds the entries that fit best by text, use and age; a category chooses before anything is cut off."""
+    allowed = None if category is None else _rows_where(_OF_CATEGORY, tenant, category.value)
+
+    def finish(link: Link, rankings: Sequence[Ranked | None]) -> tuple[KnowledgeHit, ...]:
+        (ranked,) = rankings
+        return () if ranked is None else _entry_hits(link, tenant, ranked, limit=limit, now=now, settings=settings)
+
+    wanted = Wanted(scope=knowledge_scope(tenant), limit=limit * _POOL, threshold=threshold, allowed=allowed)
+    return Search(wanted=(wanted,), finish=finish)
+
+
+def _entry_hits(
+    link: Link, tenant: str, ranked: Ranked, *, limit: int, now: datetime, settings: KnowledgeSettings
 ) -> tuple[KnowledgeHit, ...]:
-    """The entries that fit best by text, use and age; a category chooses before anything is cut off."""
-    ranked = engine.rank(
-        link,
-        knowledge_scope(tenant),
-        query,
-        limit=limit * _POOL,
-        threshold=threshold,
-        now=now.timestamp(),
-        allowed=None if category is None else _rows_where(_OF_CATEGORY, tenant, category.value),
-    )
-    if ranked is None or not len(ranked.entries):
+    if not len(ranked.entries):
         return ()
     params = {"rows": number_list(ranked.entries.tolist(), link.name), "tenant": tenant}
     read = {row[0]: row for row in link.run(_BY_ROWS[link.name], params).fetchall()}
@@ -122,44 +125,37 @@ def search_entries(
         KnowledgeHit(
             entry=entry_from_row(rows[at]),
             score=float(lift.scores[at]),
-            explain={
-                **ranked.signals[places[at]].by_name(),
-                "use": float(lift.use[at]),
-                "recency": float(lift.recency[at]),
-            },
+            explain=Explanation(
+                ranked.signals, places[at], {"use": float(lift.use[at]), "recency": float(lift.recency[at])}
+            ),
         )
         for at in lift.order[:limit].tolist()
     )
 
 
-def search_references(
-    link: Link,
-    engine: SearchEngine,
-    tenant: str,
-    query: Query,
-    *,
-    type: ReferenceType | None,
-    limit: int,
-    threshold: float,
-    now: datetime,
-) -> tuple[ReferenceHit, ...]:
-    """The references whose name and summary fit best."""
-    ranked = engine.rank(
-        link,
-        reference_scope(tenant),
-        query,
-        limit=limit,
-        threshold=threshold,
-        now=now.timestamp(),
-        allowed=None if type is None else _rows_where(_OF_TYPE, tenant, type.value),
-    )
-    if ranked is None or not len(ranked.entries):
+def reference_search(
+    tenant: str, *, type: ReferenceType | None, limit: int, threshold: float
+) -> Search[tuple[ReferenceHit, ...]]:
+    """Finds the references whose name and summary fit best."""
+    allowed = None if type is None else _rows_where(_OF_TYPE, tenant, type.value)
+
+    def finish(link: Link, rankings: Sequence[Ranked | None]) -> tuple[ReferenceHit, ...]:
+        (ranked,) = rankings
+        return () if ranked is None else _reference_hits(link, tenant, ranked)
+
+    wanted = Wanted(scope=reference_scope(tenant), limit=limit, threshold=threshold, allowed=allowed)
+    return Search(wanted=(wanted,), finish=finish)
+
+
+def _reference_hits(link: Link, tenant: str, ranked: Ranked) -> tuple[ReferenceHit, ...]:
+    if not len(ranked.entries):
         return ()
-    params = {"rows": number_list(ranked.entries.tolist(), link.name), "tenant": tenant}
+    entries = ranked.entries.tolist()
+    params = {"rows": number_list(entries, link.name), "tenant": tenant}
     read = {row[0]: row for row in link.run(_REFERENCES_BY_ROWS[link.name], params).fetchall()}
     return tuple(
-        ReferenceHit(reference=reference_from_row(read[entry]), score=score, explain=signal.by_name())
-        for entry, score, signal in zip(ranked.entries.tolist(), ranked.scores.tolist(), ranked.signals, strict=True)
+        ReferenceHit(reference=reference_from_row(read[entry]), score=score, explain=Explanation(ranked.signals, at))
+        for at, (entry, score) in enumerate(zip(entries, ranked.scores.tolist(), strict=True))
         if entry in read
     )
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import cast
 
 import sqlalchemy as sa
 
@@ -14,7 +14,7 @@ from lamina.index.store import Indexable, bury, forget, touch
 from lamina.kernel.checks import check_choice, check_json, check_name, check_share, check_text
 from lamina.kernel.redact import redact_value
 from lamina.knowledge.named import NamedTextService
-from lamina.knowledge.reading import get_reference, list_references, search_references
+from lamina.knowledge.reading import get_reference, list_references, reference_search
 from lamina.knowledge.rows import (
     REFERENCE_COLUMNS,
     reference_from_row,
@@ -119,11 +119,8 @@ class ReferenceService(NamedTextService):
             least = settings.threshold if threshold is None else check_share("threshold", threshold)
             if not settings.enabled:
                 return ()
-            prepared = await self._query(text, vector, "reference_search")
-            choice: dict[str, Any] = {"type": chosen, "limit": size, "threshold": least, "now": self.clock.now()}
-            return await self.database.read(
-                lambda link: search_references(link, self.engine, self.tenant, prepared, **choice)
-            )
+            search = reference_search(self.tenant, type=chosen, limit=size, threshold=least)
+            return await self._found(search, await self._query(text, vector, "reference_search"))
 
     async def _checked(
         self,

@@ -16,7 +16,7 @@ from lamina.errors import KnowledgeNotFoundError, RateLimitedError
 from lamina.kernel.checks import check_choice, check_name, check_number, check_share, check_tags, check_text
 from lamina.kernel.saved import SavedListener, SavedText
 from lamina.knowledge.named import NamedTextService
-from lamina.knowledge.reading import get_entry, get_versions, list_entries, search_entries
+from lamina.knowledge.reading import entry_search, get_entry, get_versions, list_entries
 from lamina.knowledge.rows import knowledge_scope, searched_text
 from lamina.knowledge.types import (
     Category,
@@ -145,21 +145,10 @@ class KnowledgeService(NamedTextService):
             least = settings.threshold if threshold is None else check_share("threshold", threshold)
             if not settings.enabled:
                 return ()
-            prepared = await self._query(text, vector, "knowledge_search")
-            now = self.clock.now()
-            return await self.database.read(
-                lambda link: search_entries(
-                    link,
-                    self.engine,
-                    self.tenant,
-                    prepared,
-                    category=chosen,
-                    limit=size,
-                    threshold=least,
-                    now=now,
-                    settings=settings,
-                )
+            search = entry_search(
+                self.tenant, category=chosen, limit=size, threshold=least, now=self.clock.now(), settings=settings
             )
+            return await self._found(search, await self._query(text, vector, "knowledge_search"))
 
     async def used(self, keys: Sequence[str]) -> int:
         """Count that entries were put before a model: use count and relevance rise; how many of them exist."""

@@ -1,7 +1,7 @@
 """Reads of stored learnings, each on one view of the store."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 
 from lamina.database.link import Link, Prepared, number_list
 from lamina.database.schema import from_micros
-from lamina.index.engine import Allowed, SearchEngine
+from lamina.index.engine import SearchEngine
 from lamina.index.query import Query
-from lamina.index.ranking import Ranked, Signal
+from lamina.index.ranking import Ranked
+from lamina.index.search import Allowed, Search, Wanted
+from lamina.index.signals import Explanation
 from lamina.kernel.cursor import decode_cursor, encode_cursor, fingerprint
 from lamina.knowledge.statements import select_rows
 from lamina.learning.rows import LEARNING_COLUMNS, learning_from_row, learning_scope
@@ -37,17 +39,6 @@ _TRUSTED = Prepared(
 _BY_ROWS = select_rows(learning, LEARNING_COLUMNS)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Search:
-    """What is searched for, and what a result must be."""
-
-    query: Query
-    selection: Selection
-    limit: int
-    threshold: float
-    now: datetime
-
-
 def get_learning(link: Link, tenant: str, id: str) -> Learning | None:
     """The learning of an id."""
     row = link.run(_GET, {"tenant": tenant, "id": id}).fetchone()
@@ -60,59 +51,59 @@ def known_learning(link: Link, tenant: str, identity: str) -> Learning | None:
     return None if row is None else learning_from_row(row)
 
 
-def search_learnings(link: Link, engine: SearchEngine, tenant: str, search: Search) -> tuple[LearningHit, ...]:
-    """The learnings that fit best among those the selection lets through."""
-    pool = search.limit * _POOL
-    ranked = _rank(link, engine, tenant, search, limit=pool, allowed=None)
-    hits = _hits(link, tenant, ranked, search)
-    if len(hits) < search.limit and ranked is not None and len(ranked.entries) == pool:
-        # Others may pass further down: ask for all that may be shown, and rank only those.
-        allowed = _rows_where(tenant, search.selection)
-        hits = _hits(link, tenant, _rank(link, engine, tenant, search, limit=search.limit, allowed=allowed), search)
-    return tuple(hits)
+def learning_search(
+    engine: SearchEngine,
+    tenant: str,
+    query: Query,
+    *,
+    selection: Selection,
+    limit: int,
+    threshold: float,
+    now: datetime,
+) -> Search[tuple[LearningHit, ...]]:
+    """Finds the learnings that fit best among those the selection lets through."""
+    wanted = Wanted(scope=learning_scope(tenant), limit=limit * _POOL, threshold=threshold)
+
+    def finish(link: Link, rankings: Sequence[Ranked | None]) -> tuple[LearningHit, ...]:
+        (ranked,) = rankings
+        if ranked is None:
+            return ()
+        hits = _hits(link, tenant, ranked, selection, limit)
+        if len(hits) < limit and len(ranked.entries) == wanted.limit:
+            # Others may pass further down: ask for all that may be shown, and rank only those.
+            all_allowed = replace(wanted, limit=limit, allowed=_rows_where(tenant, selection))
+            (ranked,) = engine.rank_all(link, [all_allowed], query, now=now.timestamp())
+            hits = [] if ranked is None else _hits(link, tenant, ranked, selection, limit)
+        return tuple(hits)
+
+    return Search(wanted=(wanted,), finish=finish)
 
 
-def _rank(
-    link: Link, engine: SearchEngine, tenant: str, search: Search, *, limit: int, allowed: Allowed | None
-) -> Ranked | None:
-    return engine.rank(
-        link,
-        learning_scope(tenant),
-        search.query,
-        limit=limit,
-        threshold=search.threshold,
-        now=search.now.timestamp(),
-        allowed=allowed,
-    )
-
-
-def _hits(link: Link, tenant: str, ranked: Ranked | None, search: Search) -> list[LearningHit]:
+def _hits(link: Link, tenant: str, ranked: Ranked, selection: Selection, limit: int) -> list[LearningHit]:
     """The best of the ranked that the selection lets through; mostly the first ones do, and the rest is not read."""
-    if ranked is None:
-        return []
-    ranking = list(zip(ranked.entries.tolist(), ranked.scores.tolist(), ranked.signals, strict=True))
-    first = _READ_FIRST * search.limit
-    hits = _matching(link, tenant, ranking[:first], search)
-    if len(hits) < search.limit:
-        hits += _matching(link, tenant, ranking[first:], search)
-    return hits[: search.limit]
+    first = _READ_FIRST * limit
+    hits = _matching(link, tenant, ranked, range(first), selection, limit)
+    if len(hits) < limit:
+        hits += _matching(link, tenant, ranked, range(first, len(ranked.entries)), selection, limit - len(hits))
+    return hits
 
 
 def _matching(
-    link: Link, tenant: str, ranking: Sequence[tuple[int, float, Signal]], search: Search
+    link: Link, tenant: str, ranked: Ranked, places: range, selection: Selection, limit: int
 ) -> list[LearningHit]:
-    if not ranking:
+    entries = ranked.entries[places.start : places.stop].tolist()
+    if not entries:
         return []
-    params = {"rows": number_list([entry for entry, _, _ in ranking], link.name), "tenant": tenant}
+    params = {"rows": number_list(entries, link.name), "tenant": tenant}
     read = {row[0]: row for row in link.run(_BY_ROWS[link.name], params).fetchall()}
     hits: list[LearningHit] = []
-    for entry, score, signal in ranking:
+    for place, entry in zip(places, entries, strict=False):
         row = read.get(entry)  # on PostgreSQL an entry can go between ranking and reading
-        if row is not None and search.selection.matches(row):
+        if row is not None and selection.matches(row):
             found = learning_from_row(row)
-            explain = {**signal.by_name(), "confidence": found.confidence}
-            hits.append(LearningHit(learning=found, score=score, explain=explain))
-            if len(hits) == search.limit:
+            explain = Explanation(ranked.signals, place, {"confidence": found.confidence})
+            hits.append(LearningHit(learning=found, score=float(ranked.scores[place]), explain=explain))
+            if len(hits) == limit:
                 break
     return hits
 

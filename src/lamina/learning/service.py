@@ -19,7 +19,7 @@ from lamina.learning.checked import CheckedLearning, said
 from lamina.learning.engine import LearningEngine
 from lamina.learning.pattern import extract_pattern
 from lamina.learning.proxy import name_of, watch_of, wrap
-from lamina.learning.reading import Search, get_learning, known_learning, list_learnings, search_learnings, statistics
+from lamina.learning.reading import get_learning, known_learning, learning_search, list_learnings, statistics
 from lamina.learning.rows import identity_of, learning_from_row
 from lamina.learning.saving import LearningSaver, slot_of
 from lamina.learning.selection import Selection
@@ -244,14 +244,17 @@ class LearningService(CheckedLearning):
             chosen = self._selection(tool, category, trusted, None, None, None if unsolved else True)
             if not self.settings.enabled:
                 return ()
-            search = Search(
-                query=await self._query(text, vector, "learning_search"),
+            asked = await self._query(text, vector, "learning_search")
+            search = learning_search(
+                self.engine,
+                self.tenant,
+                asked,
                 selection=chosen,
                 limit=size,
                 threshold=least,
                 now=self.clock.now(),
             )
-            return await self.database.read(lambda link: search_learnings(link, self.engine, self.tenant, search))
+            return await self._found(search, asked)
 
     async def delete(self, id: str, *, session_key: str | None = None) -> None:
         """Forget a learning with its index rows. Raises LearningNotFoundError."""

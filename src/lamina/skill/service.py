@@ -8,7 +8,6 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from lamina.database.slots import taken_slots
 from lamina.embedding.cached import Vector
@@ -18,7 +17,7 @@ from lamina.kernel.checks import check_choice, check_limit, check_query, check_s
 from lamina.skill.composite import ToolSet
 from lamina.skill.folder import find_folders, write_folder
 from lamina.skill.keeping import SkillKeeper, not_found
-from lamina.skill.store import active_skills, change_skill, delete_skill, get_versions, list_skills, search_skills
+from lamina.skill.store import active_skills, change_skill, delete_skill, get_versions, list_skills, skill_search
 from lamina.skill.types import (
     ImportReport,
     Skill,
@@ -157,11 +156,9 @@ class SkillService(SkillKeeper):
                 return ()
             if vector is None:
                 vector = await self._vector(text, "query", "skill_search")
-            prepared = prepare_query(text, vector)
-            choice: dict[str, Any] = {"status": chosen, "limit": size, "threshold": least, "now": self.clock.now()}
-            return await self.database.read(
-                lambda link: search_skills(link, self.engine, self.tenant, prepared, **choice)
-            )
+            asked, now = prepare_query(text, vector), self.clock.now()
+            search = skill_search(self.engine, self.tenant, asked, status=chosen, limit=size, threshold=least, now=now)
+            return await self.database.read(lambda link: self.engine.search(link, search, asked, now=now.timestamp()))
 
     async def approve(self, name: str, *, by: str | None = None, version: int | None = None) -> Skill:
         """Let a skill run. With `version`, only if that is still the latest: what was looked at is what is approved.

@@ -1,5 +1,6 @@
 """Stored skills: each function is one step of a transaction, or one read, and keeps the index in step."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain
@@ -17,11 +18,25 @@ from lamina.errors import InvalidInputError
 from lamina.index.engine import SearchEngine
 from lamina.index.late import put_terms
 from lamina.index.query import Query
+from lamina.index.ranking import Ranked
+from lamina.index.search import Search, Wanted
+from lamina.index.signals import Explanation
 from lamina.index.store import Indexable, bury, forget, touch
 from lamina.kernel.cursor import decode_cursor, encode_cursor, fingerprint
-from lamina.skill.rows import COLUMNS, VERSION_COLUMNS, skill_from_row, skill_scope, skill_values, version_from_row
+from lamina.skill.rows import (
+    COLUMNS,
+    STATUS,
+    VERSION_COLUMNS,
+    skill_from_row,
+    skill_scope,
+    skill_values,
+    version_from_row,
+)
 from lamina.skill.tables import skill, skill_version
 from lamina.skill.types import Draft, Skill, SkillHit, SkillOrigin, SkillPage, SkillStatus, SkillType, SkillVersion
+
+_POOL = 2
+"""So many times the limit are ranked before their status chooses, which mostly spares asking for all that have it."""
 
 _VALUES: dict[str, Any] = {column.name: sa.bindparam(column.name) for column in skill.c if column.name != "row"}
 # Prepared, because the values are in their stored form already: JSON is text here on both engines.
@@ -220,8 +235,7 @@ def list_skills(
     return SkillPage(skills=tuple(map(skill_from_row, shown)), next_cursor=following, total_count=int(total))
 
 
-def search_skills(
-    link: Link,
+def skill_search(
     engine: SearchEngine,
     tenant: str,
     query: Query,
@@ -230,32 +244,51 @@ def search_skills(
     limit: int,
     threshold: float,
     now: datetime,
-) -> tuple[SkillHit, ...]:
-    """The skills whose name and description fit best; a status chooses before anything is cut off."""
+) -> Search[tuple[SkillHit, ...]]:
+    """Finds the skills whose name and description fit best; a status chooses before anything is cut off."""
+    wanted = Wanted(scope=skill_scope(tenant), limit=limit if status is None else limit * _POOL, threshold=threshold)
 
     def with_status(link: Link, _scope_id: int) -> NDArray[np.int64]:
         assert status is not None
         found = link.run(_OF_STATUS, {"tenant": tenant, "status": status.value}).fetchall()
         return np.fromiter(chain.from_iterable(found), np.int64, count=len(found))
 
-    ranked = engine.rank(
-        link,
-        skill_scope(tenant),
-        query,
-        limit=limit,
-        threshold=threshold,
-        now=now.timestamp(),
-        allowed=None if status is None else with_status,
-    )
+    def finish(link: Link, rankings: Sequence[Ranked | None]) -> tuple[SkillHit, ...]:
+        (ranked,) = rankings
+        hits = _hits(link, tenant, ranked, status, limit)
+        if status is not None and len(hits) < limit and ranked is not None and len(ranked.entries) == wanted.limit:
+            # Others have it further down: ask for all that do, and rank only those.
+            (ranked,) = engine.rank_all(
+                link, [replace(wanted, limit=limit, allowed=with_status)], query, now=now.timestamp()
+            )
+            hits = _hits(link, tenant, ranked, status, limit)
+        return hits
+
+    return Search(wanted=(wanted,), finish=finish)
+
+
+def _hits(
+    link: Link, tenant: str, ranked: Ranked | None, status: SkillStatus | None, limit: int
+) -> tuple[SkillHit, ...]:
     if ranked is None or not len(ranked.entries):
         return ()
-    params = {"rows": number_list(ranked.entries.tolist(), link.name), "tenant": tenant}
+    entries = ranked.entries.tolist()
+    params = {"rows": number_list(entries, link.name), "tenant": tenant}
     read = {row[0]: row for row in link.run(_BY_ROWS[link.name], params).fetchall()}
+    # On PostgreSQL an entry can go between ranking and reading.
+    places = [place for place, entry in enumerate(entries) if entry in read and _has(read[entry], status)]
     return tuple(
-        SkillHit(skill=skill_from_row(read[entry]), score=score, signals=signals.by_name())
-        for entry, score, signals in zip(ranked.entries.tolist(), ranked.scores.tolist(), ranked.signals, strict=True)
-        if entry in read  # on PostgreSQL an entry can go between ranking and reading
+        SkillHit(
+            skill=skill_from_row(read[entries[place]]),
+            score=float(ranked.scores[place]),
+            signals=Explanation(ranked.signals, place),
+        )
+        for place in places[:limit]
     )
+
+
+def _has(row: Any, status: SkillStatus | None) -> bool:
+    return status is None or row[STATUS] == status.value
 
 
 def _find(link: Link, tenant: str, name: str, *, hold: bool = False) -> Any:

@@ -1,0 +1,36 @@
+"""What rooms ask of the search engine. Searches for one query share its ranking, so a room says first what it wants."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lamina.database.link import Link
+from lamina.index.ranking import Ranked
+from lamina.index.scope import ScopeIndex
+from lamina.index.store import ScopeKey
+
+T_co = TypeVar("T_co", covariant=True)
+
+Allowed = Callable[[Link, int], NDArray[np.int64]]
+"""Given a scope's id, the entries a filter lets through."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What to rank, a scope of the store or an index of one's own, and how many results of which relevance."""
+
+    scope: ScopeKey | ScopeIndex
+    limit: int
+    threshold: float
+    allowed: Allowed | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search(Generic[T_co]):
+    """A room's search: what it wants ranked, and what it makes of the rankings, which come in the same order."""
+
+    wanted: tuple[Wanted, ...]
+    finish: Callable[[Link, Sequence[Ranked | None]], T_co]
