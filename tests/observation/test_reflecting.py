@@ -157,7 +157,9 @@ async def test_a_reflection_that_fails_leaves_the_notes_and_is_tried_again_after
         assert [note.generation for note in before] == [0, 0]
         assert "condensing observations" in caplog.text
         assert (await bench.state()).unsettled
-        assert (await bench.turn()).failures == ("MODEL_FAILED",)
+        await bench.say(10)
+        turn = await bench.turn()
+        assert (turn.failures, turn.observed, turn.more) == (("MODEL_FAILED",), 1, False)
         assert not (await bench.turn()).failures  # a pause
         clock.advance(10)
         bench.reflector.failing = None

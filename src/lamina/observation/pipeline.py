@@ -162,6 +162,9 @@ class _Shift:
         self._patient = patient
         self._stopping = stopping
         self._settled = False
+        self._observing = True
+        self._rewriting = True
+        self._condensing = True
 
     async def work(self, batch: Batch | None) -> None:
         """Do it all, keep the lease alive meanwhile, and give it back whatever happens."""
@@ -189,48 +192,53 @@ class _Shift:
             await self._condense_all()
         if batch is None:
             batch = await self._desk.database.read(self._next_batch)
-        if batch is not None and self._may_go_on():
+        if batch is not None and not self._stopping():
             await self._observe(batch)
             await self._condense_all()
-        if wants_rewriting(self._desk, self._lease.state, patient=self._patient) and self._may_go_on():
+        if self._wants_rewriting() and not self._stopping():
             await self._rewrite()
             await self._condense_all()
-        if self._may_go_on():
+        if not self._stopping():
             await self._look_ahead()
-
-    def _may_go_on(self) -> bool:
-        """Whoever failed just now is not asked again, and a stop begins nothing new."""
-        return not self._turn.failures and not self._stopping()
-
-    async def _condense_all(self) -> None:
-        for kind in _KINDS:
-            if self._may_go_on():
-                await self._condense(kind)
 
     async def _observe(self, batch: Batch) -> None:
         done = await observe(self._desk, self._lease, batch, patient=self._patient)
         if done is None:
+            self._observing = False
             return
         self._lease = done.lease
         if done.error is not None:
             self._turn.failures += (done.error,)
+            # Whoever failed just now is not asked again.
+            self._observing = self._rewriting = self._condensing = False
         elif done.note is not None:
             self._turn.observed += 1
         else:
             self._turn.nothing += 1
 
+    def _wants_rewriting(self) -> bool:
+        return self._rewriting and wants_rewriting(self._desk, self._lease.state, patient=self._patient)
+
     async def _rewrite(self) -> None:
         done = await rewrite(self._desk, self._lease)
         if done is None:
+            self._rewriting = False
             return
         self._lease = done.lease
         if done.error is not None:
             self._turn.failures += (done.error,)
+            self._rewriting = self._condensing = False
         else:
             self._turn.rewritten += 1
 
+    async def _condense_all(self) -> None:
+        for kind in _KINDS:
+            if self._condensing and not self._stopping():
+                await self._condense(kind)
+
     async def _condense(self, kind: Kind) -> None:
         if self._patient and is_resting(self._lease.state.reflect_at, self._desk.clock.now()):
+            self._condensing = False
             return
         notes = await self._notes()
         chosen = _CHOOSE[kind](self._desk, notes, self._lease)
@@ -240,6 +248,7 @@ class _Shift:
         self._lease = done.lease
         if done.error is not None:
             self._turn.failures += (done.error,)
+            self._condensing = False
         elif done.note is None:
             self._turn.rejected += 1
         elif kind == "observations":
@@ -253,12 +262,8 @@ class _Shift:
         self._settled = not any(choose(self._desk, notes, self._lease) for choose in _CHOOSE.values())
         if not self._turn.acted:
             return
-        further = await self._desk.database.read(self._next_batch)
-        self._turn.more = (
-            further is not None
-            or not self._settled
-            or wants_rewriting(self._desk, self._lease.state, patient=self._patient)
-        )
+        further = self._observing and await self._desk.database.read(self._next_batch) is not None
+        self._turn.more = further or (self._condensing and not self._settled) or self._wants_rewriting()
 
     def _next_batch(self, link: Link) -> Batch | None:
         of = leased_session(link, self._lease)

@@ -154,6 +154,8 @@ class ObservationService:
                 await self.database.read(lambda link: required_session(link, self.tenant, key))
                 return await self._turns(worker, key, ObservationReport(), force)
             report, after = ObservationReport(), -1
+            for key in worker.pending_sessions(self.tenant):
+                report = await self._turns(worker, key, report, force)
             while page := await self._due(after, force):
                 after = page[-1][0]
                 for _, key in page:
@@ -186,17 +188,22 @@ class ObservationService:
         """What became of a session's messages. Raises SessionNotFoundError."""
         with self._verb("observation_timeline"):
             key = self._key(session_key)
-            return await self.database.read(lambda link: _timeline(link, required_session(link, self.tenant, key)))
+
+            def read(link: Link) -> Timeline:
+                with link.snapshot():
+                    return _timeline(link, required_session(link, self.tenant, key))
+
+            return await self.database.read(read)
 
     async def status(self, session_key: str | None = None) -> MemoryStatus:
         """What notes save and cost, of a session or, without a key, of all. Raises SessionNotFoundError."""
         with self._verb("observation_status"):
+            key = None if session_key is None else check_session_key(session_key)
 
             def read(link: Link) -> MemoryStatus:
-                of = (
-                    None if session_key is None else required_session(link, self.tenant, check_session_key(session_key))
-                )
-                return read_status(link, self.tenant, of)
+                with link.snapshot():
+                    of = None if key is None else required_session(link, self.tenant, key)
+                    return read_status(link, self.tenant, of)
 
             return await self.database.read(read)
 

@@ -66,6 +66,10 @@ class ObservationWorker:
         """Sessions that wait for a turn or have one."""
         return len(self._queue.keys() | self._running)
 
+    def pending_sessions(self, tenant: str) -> list[str]:
+        """The keys of a tenant's sessions that wait for a turn or have one."""
+        return [key for of, key in (*self._running, *self._queue) if of == tenant]
+
     def trigger(self, tenant: str, session_key: str) -> bool:
         """Ask for a turn and return at once; False when that was dropped and a sweep has to find the session."""
         key = (tenant, session_key)
