@@ -87,6 +87,7 @@ async def test_a_turn_carries_all_six_layers_and_the_notes_of_its_session(app: A
     assert texts_of(events) == ["Hello."]
 
 
+@pytest.mark.requirement("observation.session.absent")
 async def test_without_a_session_key_there_are_no_notes(app: App) -> None:
     await fill(app)
     inner = ScriptedModel()

@@ -25,6 +25,7 @@ async def observing(sqlite_store_url: str) -> AsyncIterator[App]:
         yield app
 
 
+@pytest.mark.requirement("observation.session.from-request", "observation.session.to-retrieval")
 async def test_what_was_said_becomes_notes_by_itself_and_only_its_own_session_sees_them(observing: App) -> None:
     inner = ScriptedModel("I see.")
     runner = runner_for(ContextAwareModel(inner, observing), plugins=[LaminaPlugin(observing)])

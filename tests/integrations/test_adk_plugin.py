@@ -74,12 +74,23 @@ async def test_messages_calls_and_results_of_a_turn_are_stored_in_order(app: App
     assert (await app.sessions.get(KEY)).user_id == "u1"
 
 
+async def test_a_turn_is_augmented_and_stored_on_every_engine(store_url: str) -> None:
+    async with context_app(store_url, deadline_s=0, turn_deadline_s=0) as app:
+        await app.memory.add("Likes to deploy from the terminal", layer="user", user_id="u1")
+        inner = ScriptedModel(call("deploy", target="eu"), "Done.")
+        runner = runner_for(ContextAwareModel(inner, app), plugins=[LaminaPlugin(app)], tools=[deploy])
+        await ask(runner, "how do I deploy?")
+        assert all("Likes to deploy from the terminal" in system_of(asked) for asked in inner.asked)
+        assert [message.role.value for message in await stored(app)] == ["user", "assistant", "tool", "assistant"]
+
+
 async def test_the_pieces_of_a_stream_are_not_stored(app: App) -> None:
     runner = runner_for(ScriptedModel("one two three"), plugins=[LaminaPlugin(app)])
     await ask(runner, "count", stream=True)
     assert said(await stored(app)) == [("user", "count"), ("assistant", "one two three")]
 
 
+@pytest.mark.requirement("observation.session.from-request", "observation.session.to-runtime")
 async def test_models_and_tools_see_the_session_of_their_own_invocation(app: App) -> None:
     seen: list[str | None] = []
 
