@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lamina.observation.types import Period
@@ -176,6 +176,7 @@ RELATIVE = st.sampled_from(
 )
 
 
+@settings(deadline=None)
 @given(text=st.text(max_size=200), moment=st.datetimes(timezones=st.just(UTC)))
 def test_no_text_fails_and_what_is_found_is_in_order(text: str, moment: datetime) -> None:
     found = find_periods(text, moment)
@@ -186,11 +187,13 @@ def test_no_text_fails_and_what_is_found_is_in_order(text: str, moment: datetime
 WORDS = ["the", "week", "before", "last", "next", "Friday", "in", "2", "May", "2023", "3", "days", "ago", "上周", "vor"]
 
 
+@settings(deadline=None)
 @given(words=st.lists(st.sampled_from(WORDS)))
 def test_words_for_days_in_any_order_are_no_error(words: list[str]) -> None:
     find_periods(" ".join(words), SATURDAY)
 
 
+@settings(deadline=None)
 @given(text=RELATIVE, moment=MOMENTS, weeks=st.integers(0, 200))
 def test_what_is_said_weeks_later_is_weeks_later(text: str, moment: datetime, weeks: int) -> None:
     later = timedelta(weeks=weeks)
@@ -198,6 +201,7 @@ def test_what_is_said_weeks_later_is_weeks_later(text: str, moment: datetime, we
     assert (then.period.first, then.period.last) == (now.period.first + later, now.period.last + later)
 
 
+@settings(deadline=None)
 @given(moment=MOMENTS)
 def test_what_is_last_is_over_and_what_is_next_has_not_begun(moment: datetime) -> None:
     for unit in ("week", "month", "year", "Friday", "March"):

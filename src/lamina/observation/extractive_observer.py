@@ -13,7 +13,7 @@ from lamina.observation.kinds import Kind, classify
 from lamina.observation.pieces import Clause, Sentence, join_clauses, read_sentences
 from lamina.observation.salience import Worth, judge, name_terms, weigh_terms
 from lamina.observation.selection import Candidate, choose
-from lamina.observation.tool_lines import ToolLine, tool_lines
+from lamina.observation.tool_lines import ToolLine, pasted_error, tool_lines
 from lamina.observation.types import (
     PINNED,
     Entry,
@@ -28,7 +28,7 @@ from lamina.session.types import Message, MessageKind, Role
 
 SHARE = 0.4
 """Tokens of a note for each token of what it stands for, at most."""
-_LEAST_TOKENS = 60
+_LEAST_TOKENS = 150  # a short stretch is noted almost whole
 _LEAST_VALUE = 0.02
 _LINE_TOKENS = 8
 _TOOL_SHARE = 0.4
@@ -66,7 +66,7 @@ class ExtractiveObserver:
         said = [one for one in _said(messages, known) if one.worth.value >= _LEAST_VALUE]
         lines = list(tool_lines(messages))
         spent, tools = self._tool_entries(lines, int(_TOOL_SHARE * budget) if said else budget)
-        entries = [*tools, *self._said_entries(said, budget - spent, request.recent)]
+        entries = [*tools, *_pasted_errors(messages), *self._said_entries(said, budget - spent, request.recent)]
         return sorted(entries, key=lambda entry: (entry.sources[0], entry.sources))
 
     def _said_tokens(self, message: Message) -> int:
@@ -194,6 +194,23 @@ def _tool_entry(line: ToolLine) -> Entry:
         sources=line.sources,
         author=None,
     )
+
+
+def _pasted_errors(messages: Iterable[Message]) -> Iterator[Entry]:
+    for message in messages:
+        origin = _origin(message)
+        if origin is not None and (error := pasted_error(message.content)):
+            yield Entry(
+                id=new_id(),
+                text=error,
+                kind=EntryKind.ERROR,
+                priority=Priority.MEDIUM,
+                status=Status.OPEN,
+                origin=origin,
+                said_at=message.at,
+                sources=(message.sequence,),
+                author=message.author,
+            )
 
 
 def _origin(message: Message) -> Speaker | None:

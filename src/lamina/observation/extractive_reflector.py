@@ -1,29 +1,27 @@
 """Condenses notes without a model: keeps what is worth most and not said twice, and says it in fewer of its words.
 
 What was said again is kept once, with all its sources. Entries that a reflection must not lose stay, shortened where
-needed; an open task that was reported done, and a wish that a later one replaced, no longer count as such. What one
-speaker said on one day is written as one line. Nothing is rephrased.
+needed; an open task that was reported done, and a wish that a later one replaced, need not. What one speaker said on
+one day is written as one line. Nothing is rephrased.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from lamina.kernel.ids import new_id
 from lamina.kernel.tokens import TokenCounter, estimate_tokens
-from lamina.observation.phrases import NEGATIONS
 from lamina.observation.render import entry_counter, render_period
-from lamina.observation.salience import judge, name_terms, weigh_terms
+from lamina.observation.salience import judge, name_terms
 from lamina.observation.selection import Candidate, choose
+from lamina.observation.settling import settle
 from lamina.observation.squeeze import squeeze
-from lamina.observation.types import Entry, EntryKind, Period, Priority, Reflected, ReflectorRequest, Status
+from lamina.observation.types import Entry, EntryKind, Period, Priority, Reflected, ReflectorRequest
 
 _LINE_TOKENS = 8
-_DATE_TOKENS = 8
 _JOINT = "; "
 _DATED = re.compile(r" \((?:week(?:end)? of )?\d{4}(?:-\d\d){0,2}(?: to \d{4}-\d\d-\d\d)?\)$")
 _LONGEST_LINE = 80  # words of a line that says several things
-_SAME = 0.8
 _FACTOR: Mapping[Priority, float] = {Priority.HIGH: 1.3, Priority.MEDIUM: 1.0, Priority.LOW: 0.75}
 _OLDEST = 0.85  # what an entry at the beginning counts beside one at the end
 
@@ -56,7 +54,7 @@ class ExtractiveReflector:
     def condense(self, request: ReflectorRequest) -> list[Entry]:
         """The entries of the reflection, in the order in which things were said; as many as fit the target."""
         entries = [entry for note in request.notes for entry in note.entries]
-        settled = _settled(_without_repetition(entries))
+        settled = settle(entries)
         strong = request.target_tokens < 0.6 * sum(note.tokens for note in request.notes)
         segments = list(_segments(settled, strong=strong))
         budget = request.target_tokens
@@ -119,70 +117,26 @@ def _segments(entries: Sequence[Entry], *, strong: bool) -> Iterator[_Segment]:
     known = name_terms(entry.author for entry in entries)
     for place, entry in enumerate(entries):
         age = _OLDEST + (1 - _OLDEST) * (place + 1) / len(entries)
-        parts = [entry.text] if entry.pinned else entry.text.split(_JOINT)
-        for part in parts:
-            words = _DATED.sub("", part)
-            asked = entry.kind is EntryKind.QUESTION
-            worth = judge(words, said_at=entry.said_at, question=asked, own=True, known=known)
-            when = worth.refers_to or (entry.refers_to if len(parts) == 1 else None)
-            bare = squeeze(words, strong=strong and not entry.pinned)
-            yield _Segment(
-                entry=entry,
-                bare=bare,
-                text=f"{bare} ({render_period(when)})" if when else bare,
-                value=worth.value * _FACTOR[entry.priority] * age,
-                terms=worth.terms,
-                refers_to=when,
-            )
+        yield from _parts_of(entry, known, age, strong=strong and not entry.pinned)
 
 
-def _without_repetition(entries: Iterable[Entry]) -> list[Entry]:
-    """Entries that say the same in almost the same words become the later one, with all sources."""
-    kept: list[tuple[Entry, Mapping[int, float]]] = []
-    for entry in entries:
-        terms = weigh_terms(entry.text)
-        for place, (other, others) in enumerate(kept):
-            if _same(entry, terms, other, others):
-                sources = tuple(sorted({*entry.sources, *other.sources}))
-                kept.pop(place)
-                entry = replace(entry, sources=sources)
-                break
-        kept.append((entry, terms))
-    return [entry for entry, _ in kept]
-
-
-def _same(one: Entry, terms: Mapping[int, float], other: Entry, others: Mapping[int, float]) -> bool:
-    if (one.author, one.origin, one.kind, one.refers_to) != (other.author, other.origin, other.kind, other.refers_to):
-        return False
-    if one.text == other.text:
-        return True
-    union = len(terms.keys() | others.keys())
-    return union > 2 and len(terms.keys() & others.keys()) >= _SAME * union and _figures(one) == _figures(other)
-
-
-def _figures(entry: Entry) -> list[str]:
-    """Numbers and negations: what makes two like sentences say different things."""
-    return sorted(
-        word
-        for word in entry.text.lower().split()
-        if any(c.isdigit() for c in word) or word in NEGATIONS or "n't" in word
-    )
-
-
-def _settled(entries: list[Entry]) -> list[Entry]:
-    """Open tasks that were reported done later are done."""
-    reports = [
-        (place, weigh_terms(entry.text))
-        for place, entry in enumerate(entries)
-        if entry.kind is EntryKind.OUTCOME and entry.status is Status.DONE
-    ]
-    settled = []
-    for place, entry in enumerate(entries):
-        if entry.kind is EntryKind.TASK and entry.status is Status.OPEN:
-            terms = weigh_terms(entry.text)
-            if terms and any(
-                at > place and len(terms.keys() & done.keys()) >= 0.6 * len(terms) for at, done in reports
-            ):
-                entry = replace(entry, status=Status.DONE)
-        settled.append(entry)
-    return settled
+def _parts_of(entry: Entry, known: frozenset[int], age: float, *, strong: bool) -> Iterator[_Segment]:
+    """The things that an entry says; one that must be kept, or has a date from elsewhere, stays whole."""
+    asked = entry.kind is EntryKind.QUESTION
+    parts = [_DATED.sub("", part) for part in entry.text.split(_JOINT)]
+    worths = [judge(part, said_at=entry.said_at, question=asked, own=True, known=known) for part in parts]
+    dated = entry.refers_to is not None and entry.refers_to not in [worth.refers_to for worth in worths]
+    if len(parts) > 1 and (entry.pinned or dated):
+        parts = [entry.text]
+        worths = [judge(entry.text, said_at=entry.said_at, question=asked, own=True, known=known)]
+    for part, worth in zip(parts, worths, strict=True):
+        when = entry.refers_to if dated else worth.refers_to
+        bare = squeeze(part, strong=strong)
+        yield _Segment(
+            entry=entry,
+            bare=bare,
+            text=f"{bare} ({render_period(when)})" if when else bare,
+            value=worth.value * _FACTOR[entry.priority] * age,
+            terms=worth.terms,
+            refers_to=when,
+        )

@@ -105,6 +105,13 @@ DECISION: Final = re.compile(
     r"|决定|決定|決めた|決めました|결정|하기로\s*했",
     re.IGNORECASE,
 )
+REPLACING: Final = re.compile(
+    r"\b(?:instead\s+of|no\s+longer|not\s+\w+\s+any\s?more|any\s?more\b|changed?\s+(?:my|our)\s+minds?|switch(?:ed|ing)?\s+(?:from|to)|"
+    r"rather\s+than|from\s+now\s+on|replac(?:e|es|ed|ing)\b|nicht\s+mehr|statt(?:dessen)?\b|ab\s+jetzt|anstelle|ne\s+\w+\s+plus|"
+    r"au\s+lieu\s+de|désormais|en\s+lugar\s+de|ya\s+no)\b|不再|改成|改为|もう.{0,12}ない|代わりに|대신",
+    re.IGNORECASE,
+)
+"""Words by which one wish or decision takes the place of another."""
 REMINDER: Final = re.compile(
     r"(?:^|[.!,]\s*|\bplease\s+|\byou\s+)remind\s+me\s+(?:to|about|of|on|at|in|tomorrow|next|when|that)\b"
     r"|\b(?:don['’]t\s+(?:let\s+me\s+)?forget\s+to\b(?!\s+(?:take|stay|have|be)\b)|todo:|to\s+do:|still\s+(?:to\s+do|needs?\s+to)"

@@ -37,6 +37,7 @@ _ASIDE = re.compile(
 )
 _JOINER = re.compile(r"^(?:and|but|so|plus|also|und|aber|et|mais|y|pero)\s+(?=\S+\s+\S)", re.IGNORECASE)
 _LEAST_WORDS = 4
+_WHEN = re.compile(r"\b(?:last|next|yesterday|today|tonight|tomorrow|gestern|heute|morgen|hier|ayer)\b", re.IGNORECASE)
 LONGEST_CLAUSE = 400
 """Characters of a clause at most; a longer one is cut at a blank."""
 
@@ -102,7 +103,16 @@ def join_clauses(clauses: Sequence[Clause]) -> str:
 def _sentences(content: str) -> Iterator[str]:
     prose = _FENCE.sub("\n", content) if "```" in content or "~~~" in content else content
     lines = [line for line in prose.splitlines() if _PROSE.search(line) and not _BULK.match(line)]
-    return split_sentences(_MARKUP.sub("", "\n".join(lines)))
+    waiting = ""
+    for sentence in split_sentences(_MARKUP.sub("", "\n".join(lines))):
+        # A dash in a sentence may look like the beginning of an item in a list.
+        if sentence.endswith((" -", " –", " —")) and len(waiting) < LONGEST_CLAUSE:
+            waiting += f"{sentence} "
+        else:
+            yield waiting + sentence
+            waiting = ""
+    if waiting:
+        yield waiting.rstrip(" -–—")
 
 
 def _start(sentence: str) -> int:
@@ -156,7 +166,11 @@ def _clauses(text: str, start: int) -> Iterator[tuple[int, int]]:
         return
     for match in _CUT.finditer(text, start):
         # A few words before a cut belong to what comes after them: "Last week was wild - I got a medal".
-        if len(text[start : match.start()].split()) >= _LEAST_WORDS or not text[match.start()].isascii():
+        before = text[start : match.start()]
+        if before.rfind("[") > before.rfind("]"):
+            continue
+        least = _LEAST_WORDS + 2 if _WHEN.search(before) else _LEAST_WORDS
+        if len(before.split()) >= least or not text[match.start()].isascii():
             yield from _bounded(text, start, match.start())
             start = match.end()
     yield from _bounded(text, start, len(text))

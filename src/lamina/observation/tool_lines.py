@@ -21,6 +21,12 @@ _FAILED = re.compile(
 )
 
 
+_PASTED = re.compile(
+    r"^[ \t]*(?P<fence>```|~~~).*?(?:^[ \t]*(?P=fence)[ \t]*$|\Z)|^Traceback.*?(?:\n\n|\Z)", re.M | re.S
+)
+_LONGEST_PASTE = 20_000
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolLine:
     """What became of a call. `sources` are the messages with the call and with its result."""
@@ -49,7 +55,7 @@ def tool_lines(messages: Sequence[Message]) -> Iterator[ToolLine]:
 def _line(result: ToolResult, message: Message, calls: Mapping[str, tuple[ToolCall, Message]]) -> ToolLine:
     call, asked = calls.get(result.call_id, (None, message))
     name = result.name or (call.name if call else "") or "tool"
-    error = first_error(result.content) if result.is_error or _FAILED.search(result.content[:20_000]) else None
+    error = first_error(result.content) if result.is_error or _FAILED.search(result.content[:_LONGEST_PASTE]) else None
     failed = result.is_error or error is not None
     what = _arguments(call.arguments) if call else ""
     text = f"{name}{' ' + what if what else ''}: {'failed' if failed else 'ok'}"
@@ -58,6 +64,12 @@ def _line(result: ToolResult, message: Message, calls: Mapping[str, tuple[ToolCa
     return ToolLine(
         text=text, failed=failed, sources=tuple(sorted({asked.sequence, message.sequence})), message=message
     )
+
+
+def pasted_error(content: str) -> str | None:
+    """The line that says what went wrong in code or output that somebody pasted; None where nothing did."""
+    pasted = "\n".join(match.group() for match in _PASTED.finditer(content))[:_LONGEST_PASTE]
+    return first_error(pasted) if pasted and _FAILED.search(pasted) else None
 
 
 def first_error(content: str) -> str | None:

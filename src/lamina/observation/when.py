@@ -6,7 +6,7 @@ Weeks begin on Monday. What is vague stays unresolved: "recently", "a few weeks 
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
@@ -87,20 +87,7 @@ _BARE = _pattern(
 )
 _ANCHORED = _pattern(rf"\b(?:the\s+)?(?:{_NUMBER}\s+)?(?:{_UNIT}|{_WEEKDAY})\s+(?P<way>before|after|of)\s+(?:the\s+)?$")
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?|['’]ll\b")
-# Most sentences name no day at all; a word of these, or a sign of a date, must be there for one that does.
 _PLAIN_WORD = re.compile(r"[^\W\d_]+")
-_SIGN = re.compile(
-    r"(?:19|20)\d\d|\d[./]\d|[日天月年周週昨今明前後后去来上下年년월어제오늘내일모레그지난다음작올주달일뒤후]"
-)
-_HINTS = frozenset(
-    part
-    for words in (WEEKDAYS, MONTHS, UNITS, (word for word in DAY_WORDS))
-    for word in words
-    for part in _PLAIN_WORD.findall(word)
-) - {"an", "the", "this", "last", "day", "before", "after", "ce", "d", "hui", "esta", "avant", "pasado", "après"} | {
-    *("day", "dernier", "prochain", "morgen", "hier", "mañana", "fri", "tues", "tue", "wed", "weds", "thurs", "thur"),
-    *("thu", "sat", "sun", "mon", "dans", "y"),
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,20 +101,25 @@ class Spotted:
 
 def find_periods(text: str, said_at: datetime) -> tuple[Spotted, ...]:
     """Every stretch of days that the text names, from left to right; none for vague words. Never fails."""
-    found: list[Spotted] = []
-    if _HINTS.isdisjoint(_PLAIN_WORD.findall(text.lower())) and _SIGN.search(text) is None:
-        return ()
+    words = set(_PLAIN_WORD.findall(text.lower()))
+    digits = any(map(str.isdigit, text))
+    plain = text.isascii()
     today = said_at.date()
-    for pattern, resolve in _RULES:
-        for match in pattern.finditer(text):
+    found: list[Spotted] = []
+    for rule in _RULES:
+        if rule.words.isdisjoint(words) and not (rule.digits and digits) and (plain or not rule.signs):
+            continue
+        for match in rule.pattern.finditer(text):
             if any(match.start() < one.end and one.start < match.end() for one in found):
                 continue
             try:
-                period = resolve(match, today)
+                period = rule.resolve(match, today)
             except (OverflowError, ValueError):  # before the year 1, after 9999, or the thirtieth of February
                 continue
             if period is not None:
-                start = match.start("before" if match["before"] else "month") if pattern is _NAMED else match.start()
+                start = (
+                    match.start("before" if match["before"] else "month") if rule.pattern is _NAMED else match.start()
+                )
                 found.append(Spotted(start=start, end=match.end(), period=period))
     return tuple(sorted(_anchored(text, found), key=lambda one: one.start))
 
@@ -315,23 +307,49 @@ def _counted(match: re.Match[str], day: date) -> Period:
 
 
 _Resolver = Callable[[re.Match[str], date], Period | None]
-_RULES: tuple[tuple[re.Pattern[str], _Resolver], ...] = (
-    (ISO_DATE, _iso),
-    (_NUMERIC, _numeric),
-    (_ASIAN_DATE, _asian_date),
-    (_BEFORE_LAST, _before_last),
-    (_STEP, _step),
-    (_STEP_AFTER, _step_after),
-    (_NAMED, _named),
-    (_YEAR, _in_year),
-    (_AGO, _ago),
-    (_AHEAD, _ahead),
-    (_DAY, _day_word),
-    (_MORGEN, _fixed(1)),
-    (_HIER, _fixed(-1)),
-    (_MANANA, _fixed(1)),
-    (_ASIAN_STEP, _asian_step),
-    (_ASIAN_AWAY, _asian_away),
-    (_ASIAN_DAY, _day_word),
-    (_BARE, _bare),
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rule:
+    """A way to name days. It is only tried on texts with one of its words, with digits, or with other letters."""
+
+    pattern: re.Pattern[str]
+    resolve: _Resolver
+    words: frozenset[str] = frozenset()
+    digits: bool = False
+    signs: bool = False
+
+
+def _parts(words: Iterable[str]) -> frozenset[str]:
+    return frozenset(part for word in words for part in _PLAIN_WORD.findall(word))
+
+
+_AFTER_WORDS = _parts(
+    [
+        *("dernier", "dernière", "derniere", "derniers", "dernières", "passé", "passée", "prochain", "prochaine"),
+        *("pasado", "pasada", "próximo", "próxima", "proximo", "proxima", "viene"),
+    ]
+)
+_NAMES = _parts((*WEEKDAYS, *SHORT_WEEKDAYS, *MONTHS, *UNITS))
+_UNITS = _parts(UNITS) - {"an"} | {"vor", "hace", "dans", "y"}
+_DAYS = _parts(word for word in DAY_WORDS if word[0] < "Ā") - _parts(["the this last before after ce d hui esta avant"])
+_RULES = (
+    _Rule(pattern=ISO_DATE, resolve=_iso, digits=True),
+    _Rule(pattern=_NUMERIC, resolve=_numeric, digits=True),
+    _Rule(pattern=_ASIAN_DATE, resolve=_asian_date, signs=True),
+    _Rule(pattern=_BEFORE_LAST, resolve=_before_last, words=frozenset({"before", "after"})),
+    _Rule(pattern=_STEP, resolve=_step, words=_NAMES - {"an"}),
+    _Rule(pattern=_STEP_AFTER, resolve=_step_after, words=_AFTER_WORDS),
+    _Rule(pattern=_NAMED, resolve=_named, words=frozenset(MONTHS)),
+    _Rule(pattern=_YEAR, resolve=_in_year, digits=True),
+    _Rule(pattern=_AGO, resolve=_ago, words=_UNITS),
+    _Rule(pattern=_AHEAD, resolve=_ahead, words=_UNITS),
+    _Rule(pattern=_DAY, resolve=_day_word, words=_DAYS),
+    _Rule(pattern=_MORGEN, resolve=_fixed(1), words=frozenset({"morgen"})),
+    _Rule(pattern=_HIER, resolve=_fixed(-1), words=frozenset({"hier"})),
+    _Rule(pattern=_MANANA, resolve=_fixed(1), words=frozenset({"mañana"})),
+    _Rule(pattern=_ASIAN_STEP, resolve=_asian_step, signs=True),
+    _Rule(pattern=_ASIAN_AWAY, resolve=_asian_away, signs=True),
+    _Rule(pattern=_ASIAN_DAY, resolve=_day_word, signs=True),
+    _Rule(pattern=_BARE, resolve=_bare, words=_parts(WEEKDAYS) | {"weekend"}),
 )
