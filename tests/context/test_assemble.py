@@ -108,8 +108,14 @@ def test_reflections_come_before_observations_and_notes_are_shown_oldest_first()
 
 def test_observations_alone_have_the_heading_too() -> None:
     text = assemble(BASE, {ContextLayer.OBSERVATIONS: [item(ContextLayer.OBSERVATIONS, "o", "Note.")]}).text
-    assert "## Conversation Memory\n### Recent Observations\n" in text
+    assert text.index("## Conversation Memory\n") < text.index("### Recent Observations\n")
     assert "### Summary" not in text
+
+
+def test_a_reader_is_told_once_what_notes_are() -> None:
+    told = "What was said earlier in this conversation, as notes."
+    for places, times in (((ContextLayer.REFLECTIONS, ContextLayer.OBSERVATIONS), 1), ((Semantic.MEMORY,), 0)):
+        assert assemble(BASE, {place: ONE_OF_EACH[place] for place in places}).text.count(told) == times
 
 
 NOTES = [item(ContextLayer.OBSERVATIONS, f"o{number}", f"Note {number}.", minutes=number) for number in range(40)]

@@ -63,6 +63,7 @@ async def test_notes_stand_under_their_heading_reflections_first_with_who_said_w
     assert memory_section(await shown(app)) == snapshot(
         """\
 ## Conversation Memory
+What was said earlier in this conversation, as notes. Where two lines disagree, the later one holds.
 ### Summary
 ````text
 2026-05-01, messages 1-10
@@ -221,6 +222,16 @@ async def test_an_unchanged_session_costs_one_small_read_a_turn(app: App, reads:
     await write_notes(app, observation(2, "The berth is booked."))
     assert "The berth is booked." in await shown(app)
     assert reads == ["read", "unchanged", "read"]
+
+
+async def test_what_stays_in_memory_is_bounded_and_the_rest_is_read_again(app: App, reads: list[object]) -> None:
+    for key in ("a", "b", "c"):
+        await write_notes(app, observation(1, f"Session {key}.", words=100), key=key)
+    notes = noting.NoteSource(database=app.parts.database, known=noting.KnownNotes(characters=1500))
+    context = replace(app.context, retriever=replace(app.context.retriever, notes=notes))
+    for key in ("a", "b", "c", "b", "a"):
+        assert f"Session {key}." in (await context.assemble(BASE, query="x", session_key=key)).text
+    assert reads == ["read", "read", "read", "unchanged", "read"]
 
 
 async def test_notes_that_another_process_wrote_or_deleted_are_seen_in_the_next_turn(

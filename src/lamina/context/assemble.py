@@ -32,7 +32,8 @@ _NOTHING = -1
 class Part:
     """One fenced list of a prompt: where its items come from, its headings, and its share of the budget.
 
-    Notes have no share: Conversation Memory has a budget of its own.
+    A line among the headings without a mark is told below the heading before it. Notes have no share: Conversation
+    Memory has a budget of its own.
     """
 
     place: Place
@@ -80,10 +81,13 @@ def _found(place: Place, share: float, *headings: str) -> Part:
 
 
 def _noted(place: Place, heading: str) -> Part:
-    return Part(place=place, headings=(MEMORY_HEADING, f"### {heading}\n"), share=0, best=_newest, shown=_oldest)
+    return Part(place=place, headings=(*_MEMORY, f"### {heading}\n"), share=0, best=_newest, shown=_oldest)
 
 
-MEMORY_HEADING = "## Conversation Memory\n"
+_MEMORY = (
+    "## Conversation Memory\n",
+    "What was said earlier in this conversation, as notes. Where two lines disagree, the later one holds.\n",
+)
 _SEMANTIC = "## Semantic Context (RAG)\n"
 PARTS = (
     _stored(ContextLayer.RUNTIME_CONTEXT, "Runtime Context", 0.05),
@@ -252,7 +256,7 @@ def _within(
     demands = [
         Demand(
             share=one.part.share,
-            frame=measure(_frame(one.part, set())) + closing if one.items else 0,
+            frame=measure(_frame(one.part, _told_before(one.part, candidates))) + closing if one.items else 0,
             sizes=one.sizes,
         )
         for one in candidates
@@ -307,6 +311,13 @@ def _grants(demands: Sequence[Demand], budgets: _Budgets, fixed: int) -> tuple[l
 
 def _room(budget: int, fixed: int) -> int:
     return UNLIMITED if budget == UNLIMITED else budget - fixed if budget > fixed else _NOTHING
+
+
+def _told_before(part: Part, candidates: Sequence[_Candidates]) -> set[str]:
+    """The headings that are sure to stand already: observations come only after every reflection has its place."""
+    if part.place is ContextLayer.OBSERVATIONS and (reflections := candidates[_NOTED[0]]).items:
+        return set(reflections.part.headings)
+    return set()
 
 
 def _opening(base: str) -> str:

@@ -18,9 +18,38 @@ from lamina.observation.render import render_note
 from lamina.observation.snapshot import Stamp, read_snapshot
 from lamina.observation.types import Entry, Note, Speaker
 
-_MOST_SESSIONS = 512
+_MOST_CHARACTERS = 2_000_000
 _ORIGINS = {Speaker.USER: Origin.USER, Speaker.ASSISTANT: Origin.AGENT, Speaker.TOOL: Origin.TOOL}
 _TRUST = (Origin.USER, Origin.AGENT, Origin.TOOL)
+
+
+class KnownNotes:
+    """Notes of recent sessions, ready to be shown, bounded by the size of their texts."""
+
+    def __init__(self, *, characters: int = _MOST_CHARACTERS) -> None:
+        self._known: OrderedDict[tuple[str, str], tuple[Stamp, tuple[ContextItem, ...]]] = OrderedDict()
+        self._room = characters
+        self._held = 0
+
+    def get(self, key: tuple[str, str]) -> tuple[Stamp | None, tuple[ContextItem, ...]]:
+        """What is known of a session, and its stamp; no stamp where nothing is."""
+        return self._known.get(key, (None, ()))
+
+    def keep(self, key: tuple[str, str], stamp: Stamp, items: tuple[ContextItem, ...]) -> None:
+        """Remember a session's notes, and let go of those of the sessions that were not asked for longest."""
+        self.drop(key)
+        self._known[key] = (stamp, items)
+        self._held += _size(items)
+        while self._held > self._room and self._known:
+            self._held -= _size(self._known.popitem(last=False)[1][1])
+
+    def drop(self, key: tuple[str, str]) -> None:
+        """Forget a session."""
+        self._held -= _size(self._known.pop(key, (None, ()))[1])
+
+
+def _size(items: Iterable[ContextItem]) -> int:
+    return sum(len(item.content) for item in items)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,24 +57,21 @@ class NoteSource:
     """Reflections and observations of a session, the newest first; those of recent sessions stay in memory."""
 
     database: Database
-    known: "OrderedDict[tuple[str, str], tuple[Stamp, tuple[ContextItem, ...]]]" = field(default_factory=OrderedDict)
+    known: KnownNotes = field(default_factory=KnownNotes)
 
     async def retrieve(self, request: LayerRequest) -> Sequence[ContextItem]:
         """Every note of the request's session; none, and no question asked, without a session."""
         if request.session_key is None:
             return ()
         tenant, session_key = key = (request.tenant, request.session_key)
-        stamp, items = self.known.get(key, (None, ()))
+        stamp, items = self.known.get(key)
         found = await self.database.read(lambda link: read_snapshot(link, tenant, session_key, stamp))
         if found is None:
-            self.known.pop(key, None)
+            self.known.drop(key)
             return ()
         if found.notes is not None:
             items = tuple(sorted(map(note_item, found.notes), key=_newest_first))
-        self.known[key] = (found.stamp, items)
-        self.known.move_to_end(key)
-        while len(self.known) > _MOST_SESSIONS:
-            self.known.popitem(last=False)
+        self.known.keep(key, found.stamp, items)
         return items
 
 
