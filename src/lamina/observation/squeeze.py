@@ -57,13 +57,13 @@ def squeeze(text: str, *, strong: bool = False) -> str:
 
 
 def _is_english(chunks: list[str]) -> bool:
-    """Whether most words are everyday English ones; four short words may be too few to tell."""
+    """Whether a third of the words are everyday English ones, and one of them is a word of hardly another language."""
     words = [chunk.strip(_SIGNS).lower() for chunk in chunks]
     plain = sum(background_frequency(word) > 0.01 for word in words if word)
-    return plain * 5 >= len(words) * 2 and any(word in _TELLING for word in words)
+    return plain * 10 >= len(words) * 3 and not _TELLING.isdisjoint(words)
 
 
 _TELLING = phrase_words(
-    """the and i i'm i've my we our you your it it's is was were are of to for with that this in on at from by not don't
-    have has had will would can could been just very really so when what who how"""
+    """the and i i'm i've i'd i'll my of to with that this these it it's you your you're have had been they their from
+    not don't for are he she about into when which would could should because there"""
 )
