@@ -17,7 +17,7 @@ from opentelemetry.sdk.resources import Resource
 
 from lamina.errors import LaminaError
 from lamina.kernel.clock import Clock, SystemClock
-from lamina.observability.tally import Tally, tally
+from lamina.observability.tally import Tally, level, tally
 
 Attributes = dict[str, str]
 
@@ -85,7 +85,6 @@ class Metrics:
         )
 
     def _create_ground_instruments(self) -> None:
-        meter = self._meter
         self._requests = self._counter("embedding.requests", "{request}", "Calls of the embedder")
         self._texts = self._counter("embedding.texts", "{text}", "Texts sent to the embedder")
         self._hits = self._counter("embedding.cache.hits", "{text}", "Texts whose vector was cached")
@@ -95,7 +94,7 @@ class Metrics:
         self._cuts = self._counter("context.items.cut", "{item}", "Items found for a prompt and left out")
         self._loads = self._counter("index.loads", "{index}", "Scope indexes read from the store")
         self._evictions = self._counter("index.evictions", "{index}", "Scope indexes given up for room")
-        self._bytes = meter.create_gauge("index.bytes", "By", "Memory that the loaded scope indexes take")
+        self._bytes = level(self._provider, "index.bytes", "By", "Memory that the loaded scope indexes take")
 
     def _create_observation_instruments(self) -> None:
         self._observations = self._counter(
@@ -118,8 +117,8 @@ class Metrics:
         self._memory_unchanged = self._counter(
             "context.memory.unchanged", "{token}", "Those at the beginning that the turn before had as well"
         )
-        self._waiting = self._meter.create_gauge(
-            "observation.sessions.pending", "{session}", "Sessions that wait to be observed"
+        self._waiting = level(
+            self._provider, "observation.sessions.pending", "{session}", "Sessions that wait to be observed"
         )
 
     def measure(self, operation: str) -> "Measurement":

@@ -1,4 +1,4 @@
-"""A counter that costs a tenth of an OpenTelemetry counter: it adds up by itself and is read when metrics are."""
+"""Counters that cost a tenth of OpenTelemetry's: they add up by themselves and are read when metrics are."""
 
 from collections.abc import Iterable
 from threading import Lock
@@ -26,7 +26,16 @@ class Tally:
         return [Observation(count, dict(zip(pairs[::2], pairs[1::2], strict=True))) for pairs, count in counts]
 
 
-# Instances that record into one provider share its tallies, because the first observable counter of a name is the
+class Level(Tally):
+    """What was last seen, shown as an observable gauge: one that is only set would vanish after it was read."""
+
+    def set(self, value: int) -> None:
+        """Show this from now on."""
+        with self._gate:
+            self._counts[()] = value
+
+
+# Instances that record into one provider share its tallies, because the first observable instrument of a name is the
 # only one that a provider reads.
 _shared: WeakKeyDictionary[MeterProvider, dict[str, Tally]] = WeakKeyDictionary()
 _gate = Lock()
@@ -40,3 +49,14 @@ def tally(provider: MeterProvider, name: str, unit: str, description: str) -> Ta
             tallies[name] = Tally()
             provider.get_meter("lamina").create_observable_counter(name, [tallies[name].observe], unit, description)
         return tallies[name]
+
+
+def level(provider: MeterProvider, name: str, unit: str, description: str) -> Level:
+    """The provider's level of this name."""
+    with _gate:
+        known = _shared.setdefault(provider, {})
+        found = known.get(name)
+        if not isinstance(found, Level):
+            found = known[name] = Level()
+            provider.get_meter("lamina").create_observable_gauge(name, [found.observe], unit, description)
+        return found
