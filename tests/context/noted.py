@@ -6,6 +6,7 @@ from typing import Any
 
 from lamina.app import App, open
 from lamina.database.link import Link
+from lamina.embedding.types import Embedder
 from lamina.kernel.clock import Clock
 from lamina.kernel.ids import new_id
 from lamina.observation.state import commit_state, hold_session, release_lease, take_lease
@@ -18,11 +19,19 @@ KEY = "telegram:42:7"
 BASE = "You are a helpful agent."
 
 
-def noted_app(url: str, *, clock: Clock | None = None, context: dict[str, Any] | None = None, **observed: Any) -> App:
+def noted_app(
+    url: str,
+    *,
+    clock: Clock | None = None,
+    embedder: Embedder | None = None,
+    context: dict[str, Any] | None = None,
+    **observed: Any,
+) -> App:
     """An app that shows notes; its worker has nothing to do, because no message is long enough."""
     return open(
         url,
         clock=clock,
+        embedder=embedder,
         knowledge={"enabled": True},
         memory={"sweep_interval_s": 0.0},
         observational_memory={"enabled": True, "message_token_threshold": 10**9, "sweep_interval_s": 0.0, **observed},

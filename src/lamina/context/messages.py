@@ -3,8 +3,9 @@
 What is not archived is in the conversation anyway, so it is never looked for here.
 """
 
+from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from lamina.context.settings import ContextSettings
 from lamina.context.types import ContextItem, LayerRequest, Origin, Semantic
@@ -13,6 +14,7 @@ from lamina.session.service import SessionService
 from lamina.session.types import Attachment, Message, RecallHit, Role, ToolCall, ToolResult
 
 _ORIGINS = {Role.USER: Origin.USER, Role.SYSTEM: Origin.HOST, Role.ASSISTANT: Origin.AGENT, Role.TOOL: Origin.TOOL}
+_MOST_ARCHIVES = 4096
 _LONGEST = 50_000
 """Characters of a message that are looked at; a budget leaves out what is far shorter."""
 
@@ -23,6 +25,8 @@ class MessageSource:
 
     service: SessionService
     settings: ContextSettings
+    archives: "OrderedDict[tuple[str, str], None]" = field(default_factory=OrderedDict)
+    """Sessions that are known to have an archive, so that the others cost no embedding of the query."""
 
     async def retrieve(self, request: LayerRequest) -> Sequence[ContextItem]:
         """The archived messages that fit the query, best first; none, and no question asked, without a session."""
@@ -30,6 +34,8 @@ class MessageSource:
             return ()
         service = self.service if self.service.tenant == request.tenant else self.service.for_tenant(request.tenant)
         try:
+            if not await self._has_archive(service, request.session_key):
+                return ()
             found = await service.recall(
                 request.query,
                 session_key=request.session_key,
@@ -40,6 +46,16 @@ class MessageSource:
         except SessionNotFoundError:  # nothing was said in it yet
             return ()
         return [message_item(hit) for hit in found]
+
+    async def _has_archive(self, service: SessionService, session_key: str) -> bool:
+        key = (service.tenant, session_key)
+        if key not in self.archives:
+            if not (await service.get(session_key)).archived_count:
+                return False
+            self.archives[key] = None
+            if len(self.archives) > _MOST_ARCHIVES:
+                self.archives.popitem(last=False)
+        return True
 
 
 def message_item(hit: RecallHit) -> ContextItem:
