@@ -1,7 +1,6 @@
 """Events of ADK as messages of a conversation. Pure."""
 
 import json
-import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -9,11 +8,11 @@ from typing import Any, Final
 from google.adk.events.event import Event
 from google.genai import types
 
+from lamina.kernel.text import mended
 from lamina.session.types import Attachment, NewMessage, Part, Role, ToolCall, ToolResult
 
 # What ADK asks of the client in the form of a call. The answer holds credentials of the user: neither is ever stored.
 _CREDENTIALS: Final = "adk_request_credential"
-_UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
 
 
 def message_of(event: Event) -> NewMessage | None:
@@ -22,7 +21,7 @@ def message_of(event: Event) -> NewMessage | None:
         return None
     parts = event.content.parts or [] if event.content is not None else []
     stored = tuple(_stored_parts(parts, event.id))
-    content = _mended("\n".join(filter(None, map(_text, parts))) or _transcript(event))
+    content = mended("\n".join(filter(None, map(_text, parts))) or _transcript(event))
     if not content.strip() and not stored:
         return None
     return NewMessage(
@@ -37,7 +36,7 @@ def message_of(event: Event) -> NewMessage | None:
 
 def failure_of(call_id: str, tool: str, error: str) -> NewMessage:
     """The result of a call that ended with an error which nobody turned into an answer."""
-    result = ToolResult(call_id=call_id, name=tool, content=_mended(error), is_error=True)
+    result = ToolResult(call_id=call_id, name=tool, content=mended(error), is_error=True)
     return NewMessage(role=Role.TOOL, parts=(result,), id=f"{call_id}:failed")
 
 
@@ -85,11 +84,11 @@ def _stored_parts(parts: Iterable[types.Part], event_id: str) -> Iterable[Part]:
         call, result = part.function_call, part.function_response
         if call is not None and call.name != _CREDENTIALS:
             id = call.id or f"{event_id}:{number}"
-            yield ToolCall(id=id, name=_mended(call.name or "unnamed"), arguments=_mended(_json(call.args or {})))
+            yield ToolCall(id=id, name=mended(call.name or "unnamed"), arguments=mended(_json(call.args or {})))
         elif result is not None and result.name != _CREDENTIALS:
             yield ToolResult(
                 call_id=result.id or f"{event_id}:{number}",
-                name=_mended(result.name or ""),
+                name=mended(result.name or ""),
                 content=_result_text(result.response),
                 is_error=reported_error(result.response) is not None,
             )
@@ -103,7 +102,7 @@ def _stored_parts(parts: Iterable[types.Part], event_id: str) -> Iterable[Part]:
 
 def _attachment(media_type: str | None, name: str | None, size: int | None) -> Attachment:
     return Attachment(
-        media_type=_mended(media_type or "application/octet-stream"), name=_mended(name or ""), size_bytes=size
+        media_type=mended(media_type or "application/octet-stream"), name=mended(name or ""), size_bytes=size
     )
 
 
@@ -112,13 +111,8 @@ def _result_text(response: dict[str, Any] | None) -> str:
     value: object = response or {}
     if isinstance(value, dict) and list(value) == ["result"]:
         value = value["result"]
-    return _mended(value if isinstance(value, str) else _json(value))
+    return mended(value if isinstance(value, str) else _json(value))
 
 
 def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
-
-
-def _mended(text: str) -> str:
-    """Nobody can be asked to say it again, so what no store takes becomes the replacement character."""
-    return _UNSTORABLE.sub("\ufffd", text)

@@ -6,11 +6,10 @@ would have been asked, and that is counted.
 
 import asyncio
 import logging
-from collections import OrderedDict
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final
 
 from google.adk.models import LlmCapabilities
 from google.adk.models.base_llm import BaseLlm
@@ -18,13 +17,13 @@ from google.adk.models.base_llm_connection import BaseLlmConnection
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.adk.models.registry import LLMRegistry
-from google.adk.tools.base_tool import BaseTool
 from google.genai import types
 from pydantic import PrivateAttr, SerializeAsAny
 
 from lamina.app import App
 from lamina.context.adapter import ContextAdapter, Message
-from lamina.context.service import ContextService
+from lamina.context.offering import Adjustment, ToolOffering
+from lamina.endpoint.settings import Placement
 from lamina.errors import LaminaError, OperationTimeoutError
 from lamina.integrations.adk_contents import descriptors, extended_instruction, instruction_text, said, user_place
 from lamina.integrations.adk_turn import current_turn
@@ -37,11 +36,6 @@ RECEIPT_KEY: Final = "lamina_receipt"
 """The key of `custom_metadata` that holds the id of the receipt."""
 ERROR_KEY: Final = "lamina_error"
 """The key of `custom_metadata` that says why a turn went on without context."""
-_MOST_TOOLSETS = 64
-
-Placement = Literal["system", "turn"]
-Adjustment = Callable[[ContextService], ContextService]
-"""Makes the context that a model works with from the app's, such as `lambda context: context.with_counter(count)`."""
 
 
 class ContextAwareModel(BaseLlm):
@@ -56,8 +50,7 @@ class ContextAwareModel(BaseLlm):
     placement: Placement = "system"
     _attached: AttachedApp = PrivateAttr()
     _identifiers: Identifiers = PrivateAttr()
-    _adjust: Adjustment | None = PrivateAttr()
-    _offering: "OrderedDict[Any, tuple[ContextService, ContextService]]" = PrivateAttr(default_factory=OrderedDict)
+    _offering: ToolOffering = PrivateAttr()
 
     def __init__(
         self,
@@ -77,7 +70,7 @@ class ContextAwareModel(BaseLlm):
         super().__init__(model=model.model, inner=model, placement=placement)  # type: ignore[call-arg]
         self._attached = attach(app)
         self._identifiers = identifiers or Identifiers()
-        self._adjust = context
+        self._offering = ToolOffering(context)
 
     @property
     def capabilities(self) -> LlmCapabilities:
@@ -121,7 +114,9 @@ class ContextAwareModel(BaseLlm):
             turn.query if turn is not None and turn.query else "" if place is None else said(request.contents[place])
         )
         base = instruction_text(request.config.system_instruction) if self.placement == "system" else ""
-        adapter = ContextAdapter(context=self._context(app, request.tools_dict), identifiers=self._identifiers)
+        adapter = ContextAdapter(
+            context=self._offering.context(app.context, descriptors(request.tools_dict)), identifiers=self._identifiers
+        )
         prompt = await adapter.augment(
             base, [Message(role="user", text=query)], identifiers=None if turn is None else turn.identifiers
         )
@@ -139,18 +134,6 @@ class ContextAwareModel(BaseLlm):
         at = len(request.contents) if place is None else place
         told = types.Content(role="user", parts=[types.Part(text=addition)])
         return request.model_copy(update={"contents": [*request.contents[:at], told, *request.contents[at:]]})
-
-    def _context(self, app: App, tools: Mapping[str, BaseTool]) -> ContextService:
-        """The app's context, adjusted, with the tools of the request; made once for the same tools."""
-        context = app.context
-        offered = descriptors(tools)
-        known = self._offering.get(offered)
-        if known is None or known[0] is not context:
-            adjusted = context if self._adjust is None else self._adjust(context)
-            known = self._offering[offered] = (context, adjusted.with_tools(offered) if offered else adjusted)
-            if len(self._offering) > _MOST_TOOLSETS:
-                self._offering.popitem(last=False)
-        return known[1]
 
 
 def _marked(answer: LlmResponse, mark: Mapping[str, str]) -> LlmResponse:

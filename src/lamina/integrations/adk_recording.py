@@ -16,9 +16,10 @@ from google.adk.events.event import Event
 from google.adk.sessions.session import Session
 
 from lamina.app import App
-from lamina.errors import InvalidInputError, LaminaError, OperationTimeoutError, SessionNotFoundError
+from lamina.errors import LaminaError, OperationTimeoutError, SessionNotFoundError
 from lamina.integrations.adk_messages import message_of
 from lamina.integrations.attached import AttachedApp
+from lamina.session.fitting import append_what_fits
 from lamina.session.types import NewMessage
 
 _log = logging.getLogger("lamina.integrations.adk")
@@ -163,16 +164,13 @@ class Recording:
         return next((event.id for event in reversed(events) if event.id in stored), None)
 
     async def _append(self, app: App, messages: Sequence[NewMessage]) -> None:
-        user = self._session.user_id
-        try:
-            await app.sessions.append_many(messages, session_key=self._key, user_id=user)
-        except InvalidInputError:
-            # One of them is refused; the others must not be lost with it, nor stand in the way for ever.
-            for message in messages:
-                try:
-                    await app.sessions.append_many([message], session_key=self._key, user_id=user)
-                except InvalidInputError as refused:
-                    self._failed(app, refused.code)
+        await append_what_fits(
+            app.sessions,
+            messages,
+            session_key=self._key,
+            user_id=self._session.user_id,
+            refused=lambda code: self._failed(app, code),
+        )
 
     def _failed(self, app: App, code: str) -> None:
         app.metrics.operation_failed(_OPERATION, code)

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 _URL_PASSWORD = re.compile(r"([a-z][a-z0-9+.-]*://[^:/?#@\s]*):\S*@", re.IGNORECASE)
 _URL_SECRET = re.compile(r"([?&][^=&\s]*(?:password|passwd|secret|token|key)[^=&\s]*=)[^&\s]*", re.IGNORECASE)
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 _UNSEEN = re.compile(
@@ -25,6 +26,11 @@ def unstorable(text: str) -> str | None:
     if not text.isascii() and _SURROGATE.search(text):
         return "contains a lone surrogate"
     return None
+
+
+def mended(text: str) -> str:
+    """The text with the replacement character for what cannot be stored, where nobody can be asked to say it again."""
+    return text if unstorable(text) is None else _UNSTORABLE.sub("\ufffd", text)
 
 
 def unseen(text: str) -> int | None:

@@ -5,20 +5,18 @@ decode it properly and try again. What a tool printed is not the caller's to men
 becomes the replacement character.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Never
 
 from lamina.errors import ContentTooLongError
 from lamina.kernel.checks import check_choice, check_moment, check_name, is_whole, refuse
-from lamina.kernel.text import unstorable
+from lamina.kernel.text import mended, unstorable
 from lamina.session.settings import SessionSettings
 from lamina.session.types import Attachment, NewMessage, Part, Role, ToolCall, ToolResult
 
 LONGEST_SESSION_KEY = 1024
 _LONGEST_ID = 1024
-_UNSTORABLE = re.compile("[\\x00\\ud800-\\udfff]")
 
 
 def check_session_key(value: object) -> str:
@@ -112,7 +110,7 @@ def _exact(field: str, value: object, *, named: bool = False) -> str:
 def _mended(value: object) -> str:
     if not isinstance(value, str):
         refuse("The content of a tool result must be text.", None, field="parts", type=type(value).__name__)
-    return str.__str__(value) if unstorable(value) is None else _UNSTORABLE.sub("\ufffd", value)
+    return mended(str.__str__(value))
 
 
 def _length(part: Part) -> int:
