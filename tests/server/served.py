@@ -45,10 +45,14 @@ class House:
         """Wait until what was said is stored."""
         self.run(lambda _: self.endpoint.proxy.settle())
 
-    def messages(self, key: str) -> tuple[Message, ...]:
-        """What is stored of a session."""
-        self.settled()
-        return self.run(lambda app: app.sessions.messages(key, archived=None, limit=1000))
+    def messages(self, key: str, count: int = 0) -> tuple[Message, ...]:
+        """What is stored of a session; `count` waits for so many, where a client left and who knows when it is seen."""
+        for _ in range(5000):
+            self.settled()
+            stored = self.run(lambda app: app.sessions.messages(key, archived=None, limit=1000))
+            if len(stored) >= count:
+                return stored
+        raise AssertionError(f"{len(stored)} messages of {count} are stored")
 
     def client(self, *, key: str = KEY, **options: Any) -> openai.OpenAI:
         """The real client, sync; nothing is tried again."""

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from types import TracebackType
 from typing import Final, Self
 
@@ -10,9 +11,13 @@ from lamina.endpoint.settings import ServerSettings
 from lamina.errors import ConfigurationError, LaminaError
 from lamina.observability.prometheus import CONTENT_TYPE, render_prometheus
 from lamina.server.access import check_access, key_from, require_safe
+from lamina.server.chat import ChatForm
 from lamina.server.error import EndpointError, error_answer
+from lamina.server.form import Form
 from lamina.server.headers import to_upstream
+from lamina.server.recording import Recorder
 from lamina.server.relay import Event, Outgoing, Receive, Relay, Send
+from lamina.server.turn import Turns
 from lamina.server.upstream import Upstream
 
 try:
@@ -48,10 +53,13 @@ class Proxy:
         self._upstream_key = key_from(self.settings.upstream_key_env, variables)
         self._access_key = key_from(self.settings.access_key_env, variables)
         self._upstream = Upstream(self.settings)
+        self._recorder = Recorder(app)
+        self._turns = Turns(app, self.settings, self._recorder)
         self._starlette = Starlette(
             routes=[
                 Route("/healthz", self._health, methods=["GET"]),
                 Route("/metrics", self._metrics, methods=["GET"]),
+                Route("/v1/chat/completions", self._guarded(self._turn(ChatForm())), methods=["POST"]),
                 Route("/v1/{path:path}", self._guarded(self._passed), methods=_METHODS),
             ]
         )
@@ -69,10 +77,12 @@ class Proxy:
         await self.close()
 
     async def settle(self) -> None:
-        """Wait until what was said is stored."""
+        """Wait until what was said so far is stored."""
+        await self._recorder.settle()
 
     async def close(self) -> None:
-        """Close the connections to the upstream; idempotent."""
+        """Store what was said, within the deadline, and close the connections to the upstream; idempotent."""
+        await self._recorder.settle(self.settings.stop_deadline_s)
         await self._upstream.aclose()
 
     def _guarded(self, handler: Handler) -> Callable[[Request], Awaitable[Answer]]:
@@ -102,6 +112,19 @@ class Proxy:
                 )
             pieces.append(piece)
         return b"".join(pieces)
+
+    def _turn(self, form: Form) -> Handler:
+        """A path that carries conversations."""
+
+        async def turn(request: Request, body: bytes) -> Relay:
+            async def prepare() -> Outgoing:
+                prepared = await self._turns.prepare(form, request.headers.raw, body)
+                outgoing = self._outgoing(request, prepared.body)
+                return replace(outgoing, added=prepared.added, listener=prepared.listener)
+
+            return Relay(self._upstream, self.app.metrics, prepare)
+
+        return turn
 
     async def _passed(self, request: Request, body: bytes) -> Relay:
         """Pass a request on as it is."""
@@ -137,7 +160,7 @@ def _target(request: Request) -> bytes:
     """Path and query below /v1, as they came; a path that climbs is refused."""
     path: bytes = request.scope["raw_path"].partition(b"?")[0]
     below = path[path.index(_PREFIX) + len(_PREFIX) :]
-    if any(step in (".", "..") for step in request.path_params["path"].split("/")):
+    if any(step in (".", "..") for step in request.path_params.get("path", "").split("/")):
         raise EndpointError(400, "invalid_path", "The path must not climb.")
     query: bytes = request.scope["query_string"]
     return below + (b"?" + query if query else b"")
