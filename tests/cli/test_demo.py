@@ -42,6 +42,29 @@ def test_conversations_are_evaluated_from_a_file(terminal: Terminal, tmp_path: P
     assert "recall@5" in terminal.ok("eval", "locomo", "few.json").out
 
 
+def test_what_notes_keep_is_evaluated_from_a_file(terminal: Terminal, tmp_path: Path) -> None:
+    told = [f"Yesterday I sold {number} lamps to customer number {number} in Bergen." for number in range(1, 81)]
+    told[2] = "I adopted a guinea pig named Oscar in Trondheim."
+    conversation = {
+        "sample_id": "lamps",
+        "conversation": {
+            "session_1_date_time": "1:56 pm on 8 May, 2023",
+            "session_1": [
+                {"speaker": "Bo" if number % 2 else "Ann", "dia_id": f"D1:{number}", "text": text}
+                for number, text in enumerate(told)
+            ],
+        },
+        "qa": [{"question": "Who is Oscar?", "answer": "a guinea pig", "evidence": ["D1:2"], "category": 4}],
+    }
+    (tmp_path / "lamps.json").write_text(json.dumps([conversation]))
+    document = terminal.ok("eval", "retention", "lamps.json", "--json").document
+    assert (document["questions"], document["lost"], document["answer_in_prompt"]) == (1, 0, 1.0)
+    assert document["archived"] > 40
+    shown = terminal.ok("eval", "retention", "lamps.json").out
+    assert "lamps" in shown
+    assert "memory_budget 4000" in shown
+
+
 def test_a_file_that_is_not_there_or_no_conversation_is_refused(terminal: Terminal, tmp_path: Path) -> None:
     assert terminal.run("eval", "locomo", "nowhere.json", "--json").error["code"] == "USAGE_ERROR"
     (tmp_path / "other.json").write_text("{")

@@ -147,7 +147,7 @@ class _Run:
         return _Kept(
             asked=tuple(asked),
             skipped=len(conversation.questions) - len(asked) + conversation.unasked,
-            lost=await self._lost(key, conversation.turns, archived),
+            lost=await count_lost(self.app, key, conversation.turns, archived),
             messages=len(said),
             archived=archived,
             raw_tokens=sum(message.tokens for message in said),
@@ -198,19 +198,6 @@ class _Run:
         )
         return asked, prompt.receipt.memory_tokens
 
-    async def _lost(self, key: str, turns: Sequence[Turn], archived: int) -> int:
-        """Archived messages that do not come back word for word by their sequence number, in a stretch and alone."""
-        lost = set(range(1, archived + 1))
-        for first in range(1, archived + 1, _PAGE):
-            last = min(first + _PAGE - 1, archived)
-            stretch = await self.app.sessions.recall(session_key=key, first=first, last=last, limit=_PAGE)
-            lost -= {hit.message.sequence for hit in stretch if _is(hit.message, turns)}
-        for sequence in range(1, archived + 1):
-            alone = await self.app.sessions.recall(session_key=key, first=sequence, last=sequence)
-            if [hit.message.sequence for hit in alone if _is(hit.message, turns)] != [sequence]:
-                lost.add(sequence)
-        return len(lost)
-
     def report(self, kept: dict[str, _Kept]) -> RetentionReport:
         asked = [one for conversation in kept.values() for one in conversation.asked]
         return RetentionReport(
@@ -229,6 +216,20 @@ class _Run:
     def _advance(self) -> None:
         self._done += 1
         self.progress(self._done, self.total)
+
+
+async def count_lost(app: App, session_key: str, turns: Sequence[Turn], archived: int) -> int:
+    """Archived messages that do not come back word for word by their sequence number, both in a stretch and alone."""
+    lost = set(range(1, archived + 1))
+    for first in range(1, archived + 1, _PAGE):
+        last = min(first + _PAGE - 1, archived)
+        stretch = await app.sessions.recall(session_key=session_key, first=first, last=last, limit=_PAGE)
+        lost -= {hit.message.sequence for hit in stretch if _is(hit.message, turns)}
+    for sequence in range(1, archived + 1):
+        alone = await app.sessions.recall(session_key=session_key, first=sequence, last=sequence)
+        if [hit.message.sequence for hit in alone if _is(hit.message, turns)] != [sequence]:
+            lost.add(sequence)
+    return len(lost)
 
 
 def _is(message: Message, turns: Sequence[Turn]) -> bool:
