@@ -7,6 +7,8 @@ import pytest
 
 from lamina.errors import ModelFailedError
 from lamina.kernel.clock import ManualClock
+from lamina.observability.metrics import Metrics
+from lamina.observability.prometheus import render_prometheus
 from lamina.observation.render import render_note
 from lamina.observation.settings import ObservationSettings
 from lamina.observation.store import delete_observations_by_session
@@ -371,3 +373,20 @@ async def test_without_a_model_provisional_notes_are_condensed_as_they_are(store
         while not any(note.generation for note in await bench.notes()):
             await talk(bench, 1)
         assert all(note.provisional for note in await bench.notes())
+
+
+async def test_condensations_are_counted_by_kind_and_outcome(store_url: str) -> None:
+    metrics = Metrics.collecting()
+    async with bench_on(store_url, settings=FREQUENT, metrics=metrics) as bench:
+        while not any(note.generation == 2 for note in await bench.notes()):
+            await talk(bench, 1)
+        stored = len(bench.reflector.requests) - 1
+        bench.reflector.answer = tuple
+        while len(bench.reflector.requests) == stored + 1:
+            await talk(bench, 1)
+    page = render_prometheus(metrics)
+    metrics.shutdown()
+    assert f'observation_reflections_total{{kind="observations",outcome="stored"}} {stored}' in page
+    assert 'observation_reflections_total{kind="reflections",outcome="stored"} 1' in page
+    assert 'observation_reflections_total{kind="observations",outcome="rejected"} 1' in page
+    assert f'observation_calls_total{{by="reflector"}} {stored + 2}' in page

@@ -210,7 +210,9 @@ async def test_a_dropped_trigger_is_counted_named_in_a_warning_and_found_again(
             await until(lambda: len(slow.requests), 3)
             await worker.drain()
             assert len(await bench.notes("direct:3")) == 1
-    assert 'background_dropped_total{worker="observation"} 1' in render_prometheus(metrics)
+    page = render_prometheus(metrics)
+    assert 'background_dropped_total{worker="observation"} 1' in page
+    assert "observation_sessions_pending 0" in page
     metrics.shutdown()
 
 
