@@ -53,6 +53,19 @@ async def test_the_session_comes_from_the_bound_context_unless_it_is_named(app: 
         await sessions.get()
 
 
+async def test_an_original_comes_back_word_for_word_and_is_neither_counted_nor_found(sessions: SessionService) -> None:
+    original = '{"type": "reasoning", "summary": [], "text": "quetzal \\u0000 \\ud800"}'
+    call = ToolCall(id="c1", name="look")
+    plain = await sessions.append(role="assistant", content="Here", parts=[call], session_key="s")
+    new = NewMessage(role=Role.ASSISTANT, content="Here", parts=(call,), original=original)
+    alone = NewMessage(role=Role.ASSISTANT, original=original)
+    stored = await sessions.append_many([new, alone], session_key="s")
+    assert await sessions.messages("s") == (plain, *stored)
+    assert [(one.original, one.parts) for one in stored] == [(original, (call,)), (original, ())]
+    assert (plain.original, plain.tokens) == (None, stored[0].tokens)
+    assert not await sessions.recall("quetzal", session_key="s", threshold=0.5)
+
+
 async def test_messages_of_the_same_moment_keep_their_order(sessions: SessionService, clock: ManualClock) -> None:
     moment = clock.now()
     stored = await sessions.append_many(

@@ -30,11 +30,12 @@ def check_message(new: object, settings: SessionSettings) -> NewMessage:
         refuse("A message must be a NewMessage.", None, field="messages", type=type(new).__name__)
     parts = _parts(new.parts, settings)
     content = _exact("content", new.content)
-    if not content.strip() and not parts:
+    original = None if new.original is None else _exact("original", new.original)
+    if not content.strip() and not parts and not original:
         refuse(
             "The content is empty; give it some text, a tool call, a result or an attachment.", None, field="content"
         )
-    length = len(content) + sum(_length(part) for part in parts)
+    length = len(content) + len(original or "") + sum(_length(part) for part in parts)
     if length > settings.max_message_length:
         raise ContentTooLongError(
             f"The message has {length} characters; at most {settings.max_message_length} are stored. Split it.",
@@ -47,6 +48,7 @@ def check_message(new: object, settings: SessionSettings) -> NewMessage:
         author=None if new.author is None else check_name("author", new.author),
         at=check_moment("at", new.at),
         id=None if new.id is None else check_name("id", new.id, longest=_LONGEST_ID),
+        original=original,
     )
 
 

@@ -77,16 +77,17 @@ def _prepared(
         author=one.author,
         at=at,
         tokens=message_tokens(count, one.content, one.parts, one.author),
+        original=one.original,
     )
     # A session goes on for months; what was said on one day belongs together.
     day = f"{key} {at:%Y-%m-%d}"
     terms = indexable(text, vector, conversation=day, author=one.author, said_at=at, longest=_WEIGHED_WORDS)
-    parts = dump_parts(one.parts)
+    parts = dump_parts(one.parts, one.original)
     return PreparedMessage(message=message, given_id=one.id is not None, parts=parts, text=text, indexable=terms)
 
 
 def _length(one: NewMessage) -> int:
-    return len(one.content) + sum(map(_part_length, one.parts))
+    return len(one.content) + len(one.original or "") + sum(map(_part_length, one.parts))
 
 
 def _part_length(part: Part) -> int:

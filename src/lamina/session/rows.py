@@ -48,6 +48,7 @@ _KINDS: dict[str, type[ToolCall] | type[ToolResult] | type[Attachment]] = {
     "attachment": Attachment,
 }
 _NAMES = {kind: name for name, kind in _KINDS.items()}
+_ORIGINAL = "original"
 
 
 def message_scope(tenant: str, session_row: int) -> ScopeKey:
@@ -72,6 +73,7 @@ def session_from_row(row: Any) -> Session:
 
 def message_from_row(row: Any, session_key: str) -> Message:
     """A message from a row of `MESSAGE_COLUMNS`; further columns are ignored."""
+    parts, original = ((), None) if row[7] == "[]" else _load(row[7])
     return Message(
         session_key=session_key,
         sequence=row[1],
@@ -80,22 +82,31 @@ def message_from_row(row: Any, session_key: str) -> Message:
         role=Role(row[4]),
         author=row[5],
         content=row[6],
-        parts=() if row[7] == "[]" else load_parts(row[7]),
+        parts=parts,
+        original=original,
         tokens=row[8],
         at=from_micros(row[9]),
         archived_at=None if row[10] is None else from_micros(row[10]),
     )
 
 
-def dump_parts(parts: tuple[Part, ...]) -> str:
-    """The stored form of a message's parts."""
-    return dump_json([_plain(part) for part in parts]) if parts else "[]"
+def dump_parts(parts: tuple[Part, ...], original: str | None = None) -> str:
+    """The stored form of a message's parts, and of its original, which comes last."""
+    plain = [_plain(part) for part in parts]
+    if original is not None:
+        plain.append({"type": _ORIGINAL, "text": original})
+    return dump_json(plain) if plain else "[]"
 
 
 def load_parts(value: object) -> tuple[Part, ...]:
     """The parts of a message from their stored form."""
-    found = cast(list[dict[str, Any]], load_json(value))
-    return tuple(_KINDS[fields.pop("type")](**fields) for fields in map(dict, found))
+    return _load(value)[0]
+
+
+def _load(value: object) -> tuple[tuple[Part, ...], str | None]:
+    found = [dict(fields) for fields in cast(list[dict[str, Any]], load_json(value))]
+    original = found.pop()["text"] if found and found[-1]["type"] == _ORIGINAL else None
+    return tuple(_KINDS[fields.pop("type")](**fields) for fields in found), original
 
 
 def _plain(part: Part) -> dict[str, object]:

@@ -64,6 +64,9 @@ class NewMessage:
     author: str | None = None
     at: datetime | None = None
     id: str | None = None
+    original: str | None = None
+    """The message in the form that the caller's framework has for it, kept word for word and only for the caller: it
+    is never counted, searched or shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +89,7 @@ class Message:
     tokens: int
     kind: MessageKind = MessageKind.MESSAGE
     archived_at: datetime | None = None
+    original: str | None = None
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
