@@ -9,13 +9,14 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
 import sqlalchemy as sa
+from numpy.typing import NDArray
 
-from lamina.database.link import Link, Prepared
+from lamina.database.link import DialectName, Link, Prepared, any_of, number_list
 from lamina.errors import ConfigurationError
 from lamina.index.lock import ReadWriteLock
 from lamina.index.models import StoredModel
@@ -28,6 +29,7 @@ from lamina.index.search import Allowed, Search, Wanted
 from lamina.index.settings import IndexSettings
 from lamina.index.store import ScopeKey
 from lamina.index.tables import ACTIVE_MODEL_ID, index_entry, index_vector, scope
+from lamina.index.vectors import decode_vectors
 from lamina.observability.metrics import Metrics
 
 T = TypeVar("T")
@@ -81,6 +83,19 @@ _ROWS = Prepared(
     .order_by(index_entry.c.version, index_entry.c.entry)
     .limit(sa.bindparam("chunk", type_=sa.Integer))
 )
+
+
+def _vectors(dialect: DialectName) -> Prepared:
+    return Prepared(
+        sa.select(index_vector.c.entry, index_vector.c.vector).where(
+            index_vector.c.model_id == sa.bindparam("model_id"),
+            index_vector.c.scope_id == sa.bindparam("scope_id"),
+            any_of(index_vector.c.entry, "rows", dialect),
+        )
+    )
+
+
+_VECTORS: dict[DialectName, Prepared] = {"sqlite": _vectors("sqlite"), "postgresql": _vectors("postgresql")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +235,7 @@ class SearchEngine:
                     limit=pairs[at][0].limit,
                     threshold=pairs[at][0].threshold,
                     allowed=within.get(at),
+                    vectors=pairs[at][0].vectors,
                 )
                 for at in ready
             ]
@@ -327,7 +343,16 @@ class SearchEngine:
         with link.snapshot():
             for batch, _ in self._batches(link, found, 0):
                 scan.feed(batch)
-        return scan.rank(limit=wanted.limit, threshold=wanted.threshold, now=now, allowed=allowed, explain=explain)
+        ranked = scan.rank(limit=wanted.limit, threshold=wanted.threshold, now=now, allowed=allowed, explain=explain)
+        return replace(ranked, vectors=self._stored_vectors(link, found, ranked)) if wanted.vectors else ranked
+
+    def _stored_vectors(self, link: Link, found: _Scope, ranked: Ranked) -> NDArray[np.float32]:
+        """The vectors of results of a scan, which keeps none."""
+        model = self._require_model()
+        rows = number_list(ranked.entries.tolist(), link.name)
+        known = link.run(_VECTORS[link.name], {"model_id": model.id, "scope_id": found.id, "rows": rows}).fetchall()
+        blobs = dict(map(tuple, known))
+        return decode_vectors([blobs.get(entry) for entry in ranked.entries.tolist()], model.dimensions)[0]
 
     def _batches(self, link: Link, found: _Scope, version: int) -> Iterator[tuple[RowBatch, list[int]]]:
         """What was written after `version`, oldest first: rows to take in, and entries that are gone."""

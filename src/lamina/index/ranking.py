@@ -96,7 +96,7 @@ class Ranked:
 
     `places` say where in the scope's arrays they are. `evidence` is what `scores` were made from, on a scale where
     `full` has the score 1: whoever knows more about an entry changes the evidence and maps it with
-    `calibration.relevance` again.
+    `calibration.relevance` again. `vectors` are there where they were asked for, all zero for an entry that has none.
     """
 
     entries: NDArray[np.int64]
@@ -106,6 +106,7 @@ class Ranked:
     signals: Sequence[Signal]
     total: int
     full: float
+    vectors: Floats | None = None
 
 
 def rank_evidence(

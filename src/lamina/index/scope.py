@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, chain
 
 import numpy as np
@@ -108,6 +108,10 @@ class ScopeIndex:
         """Multiply the vectors of all slots with that of a query; raises ValueError when it has another length."""
         self._rows.vectors.dot(aimed, out)
 
+    def vectors_at(self, places: NDArray[np.intp]) -> NDArray[np.float32]:
+        """The vectors of some slots."""
+        return self._rows.vectors.take(places)
+
     def evidence(self, asked: "Asked", query: Query, hits: Hits, weights: NDArray[np.float32], now: float) -> Evidence:
         """Give what is known beside words and vectors; `hits` are what `mentions` gave, with the terms' weights."""
         rows = self._rows
@@ -162,6 +166,7 @@ class Asked:
     limit: int
     threshold: float
     allowed: NDArray[np.int64] | None = None
+    vectors: bool = False
 
 
 def rank_scopes(
@@ -184,7 +189,11 @@ def rank_scopes(
     scopes = [
         one.index.evidence(one, query, found, row, now) for one, found, row in zip(asked, hits, weights, strict=True)
     ]
-    return rank_evidence(scopes, lexical, products, level, model=model, explain=explain)
+    ranked = rank_evidence(scopes, lexical, products, level, model=model, explain=explain)
+    return [
+        replace(best, vectors=one.index.vectors_at(best.places)) if one.vectors else best
+        for one, best in zip(asked, ranked, strict=True)
+    ]
 
 
 def _lexical(

@@ -13,6 +13,7 @@ from lamina.index.scope import ScopeIndex
 from lamina.index.store import ScopeKey
 
 T_co = TypeVar("T_co", covariant=True)
+U = TypeVar("U")
 
 Allowed = Callable[[Link, int], NDArray[np.int64]]
 """Given a scope's id, the entries a filter lets through."""
@@ -26,6 +27,8 @@ class Wanted:
     limit: int
     threshold: float
     allowed: Allowed | None = None
+    vectors: bool = False
+    """Whether the vectors of the results are needed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,3 +37,7 @@ class Search(Generic[T_co]):
 
     wanted: tuple[Wanted, ...]
     finish: Callable[[Link, Sequence[Ranked | None]], T_co]
+
+    def then(self, make: Callable[[T_co], U]) -> "Search[U]":
+        """The same search, with something else made of what it finds."""
+        return Search(wanted=self.wanted, finish=lambda link, rankings: make(self.finish(link, rankings)))

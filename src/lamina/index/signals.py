@@ -61,20 +61,32 @@ class Signals(Sequence[Signal]):
 
 
 class Explanation(Mapping[str, float]):
-    """The parts of one result's score by name, and what a room adds to them. Read like a dictionary."""
+    """The parts of one result's score by name, and what a room adds to them. Read like a dictionary.
 
-    __slots__ = ("_at", "_known", "_more", "_signals")
+    With `only_parts` signals that took no part are not named.
+    """
 
-    def __init__(self, signals: Sequence[Signal], at: int, more: Mapping[str, float] | None = None) -> None:
+    __slots__ = ("_at", "_known", "_more", "_only_parts", "_signals")
+
+    def __init__(
+        self,
+        signals: Sequence[Signal],
+        at: int,
+        more: Mapping[str, float] | None = None,
+        *,
+        only_parts: bool = False,
+    ) -> None:
         self._signals = signals
         self._at = at
         self._more = more
+        self._only_parts = only_parts
         self._known: dict[str, float] | None = None
 
     @property
     def _parts(self) -> dict[str, float]:
         if self._known is None:
-            self._known = {**self._signals[self._at].by_name(), **(self._more or {})}
+            signal = self._signals[self._at]
+            self._known = {**(signal.parts() if self._only_parts else signal.by_name()), **(self._more or {})}
         return self._known
 
     def __getitem__(self, name: str) -> float:

@@ -56,6 +56,13 @@ class VectorBlocks:
             rows = min(self._size - start, _BLOCK)
             np.dot(block[:rows], query, out=out[start : start + rows])
 
+    def take(self, rows: NDArray[np.intp]) -> NDArray[np.float32]:
+        """Copy some rows, in the order given."""
+        taken = np.empty((len(rows), self.dimensions), np.float32)
+        for at, row in enumerate(rows.tolist()):
+            taken[at] = self._blocks[row // _BLOCK][row % _BLOCK]
+        return taken
+
     def keep(self, kept: NDArray[np.int64]) -> None:
         """Keep these rows, given in ascending order, and drop the others."""
         old, self._blocks, self._size = self._blocks, [], 0

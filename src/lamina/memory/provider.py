@@ -6,17 +6,22 @@ option is a new field with a default, and providers written before it keep worki
 conformance suite that proves an implementation.
 """
 
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
+import anyio
 import numpy as np
 from numpy.typing import NDArray
 
+from lamina.errors import LaminaError, ProviderError
 from lamina.memory.filter import Filter
 from lamina.memory.types import MemoryEntry, Metadata, Page, Revision, Scope
+
+_log = logging.getLogger("lamina.memory")
 
 Vector = NDArray[np.float32]
 
@@ -203,6 +208,34 @@ class MemoryProvider(ABC):
     @abstractmethod
     async def history(self, request: GetRequest) -> tuple[Revision, ...]:
         """Every state of an entry, oldest first; empty when it is absent or outside the scopes."""
+
+    async def search_all(self, requests: Sequence[SearchRequest]) -> Sequence[ScopeResults | LaminaError]:
+        """What `search` gives for each scope, all at once, or how it failed: one scope's failure is not another's.
+
+        The requests differ in nothing but the scope. A provider that does it in fewer steps overrides this.
+        """
+        answers: dict[int, ScopeResults | LaminaError] = {}
+
+        async def search(at: int) -> None:
+            answers[at] = await self._answer(requests[at])
+
+        if len(requests) == 1:
+            await search(0)
+        else:
+            async with anyio.create_task_group() as group:
+                for at in range(len(requests)):
+                    group.start_soon(search, at)
+        return [answers[at] for at in range(len(requests))]
+
+    async def _answer(self, request: SearchRequest) -> ScopeResults | LaminaError:
+        try:
+            return await self.search(request)
+        except LaminaError as error:
+            return error
+        except Exception as error:  # noqa: BLE001 -- isolation: one layer of a third party's must not fail the rest
+            layer = request.scope.layer
+            _log.exception("the %s layer failed", layer)
+            return ProviderError(f"The {layer} layer failed ({type(error).__name__}).")
 
     async def bulk_add(self, requests: Sequence[AddRequest]) -> Sequence[MemoryEntry]:
         """Store several; a provider with `bulk_operations` does it in one transaction, all or nothing."""

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from lamina.database.link import Link, Prepared, any_of, number_list, unindexed
 from lamina.database.schema import to_micros
-from lamina.index.engine import SearchEngine
-from lamina.index.query import prepare_query
-from lamina.index.store import ScopeKey, unpack_vector
-from lamina.index.tables import index_vector, scope
+from lamina.index.ranking import Ranked
+from lamina.index.search import Search, Wanted
+from lamina.index.signals import Explanation
+from lamina.index.store import ScopeKey
+from lamina.index.tables import scope
 from lamina.memory.cursor import decode_cursor, encode_cursor, listing_fingerprint
 from lamina.memory.filter import Filter
 from lamina.memory.filter_sql import filter_clause
@@ -45,12 +46,6 @@ _REVISIONS = Prepared(
 
 
 def _by_rows(dialect: Any) -> Prepared:
-    # Not a join: without statistics PostgreSQL would read all vectors of the scope for every row.
-    vector = sa.select(index_vector.c.vector).where(
-        index_vector.c.model_id == sa.bindparam("model_id"),
-        index_vector.c.scope_id == memory.c.scope_id,
-        index_vector.c.entry == memory.c.row,
-    )
     # An index may be newer than this view, in which a row number can still belong to somebody else.
     place = sa.select(scope.c.id).where(
         scope.c.tenant == sa.bindparam("tenant"),
@@ -58,7 +53,7 @@ def _by_rows(dialect: Any) -> Prepared:
         scope.c.key == sa.bindparam("key"),
     )
     return Prepared(
-        sa.select(*ENTRY_COLUMNS, vector.scalar_subquery()).where(
+        sa.select(*ENTRY_COLUMNS).where(
             any_of(memory.c.row, "rows", dialect),
             unindexed(memory.c.tenant, dialect) == sa.bindparam("tenant"),
             unindexed(memory.c.scope_id, dialect) == place.scalar_subquery(),
@@ -99,34 +94,43 @@ def get_history(link: Link, request: GetRequest) -> tuple[Revision, ...]:
     return (*map(revision_from_row, past), present_state(entry))
 
 
-def search_scope(link: Link, engine: SearchEngine, model_id: int, request: SearchRequest) -> ScopeResults:
-    """Rank a scope and read the entries that made it."""
-    key = scope_key(request.scope)
-    ranked = engine.rank(
-        link,
-        key,
-        prepare_query(request.query, request.embedding.vector),
-        limit=request.limit,
-        threshold=request.threshold,
-        now=request.now.timestamp(),
-        allowed=None if request.filter == _EVERYTHING else _filtered(key.tenant, request.filter),
-        explain=request.explain,
+def memory_search(requests: Sequence[SearchRequest]) -> Search[tuple[ScopeResults, ...]]:
+    """Finds the best entries of several scopes, for requests that differ in nothing but the scope."""
+    keys = [scope_key(request.scope) for request in requests]
+    wanted = tuple(
+        Wanted(
+            scope=key,
+            limit=request.limit,
+            threshold=request.threshold,
+            allowed=None if request.filter == _EVERYTHING else _filtered(key.tenant, request.filter),
+            vectors=True,
+        )
+        for key, request in zip(keys, requests, strict=True)
     )
+
+    def finish(link: Link, rankings: Sequence[Ranked | None]) -> tuple[ScopeResults, ...]:
+        asked = zip(keys, requests, rankings, strict=True)
+        return tuple(_results(link, key, ranked, explain=request.explain) for key, request, ranked in asked)
+
+    return Search(wanted=wanted, finish=finish)
+
+
+def _results(link: Link, key: ScopeKey, ranked: Ranked | None, *, explain: bool) -> ScopeResults:
+    """Read the entries that made it."""
     if ranked is None or not len(ranked.entries):
         return ScopeResults(found=(), total=0 if ranked is None else ranked.total)
+    assert ranked.vectors is not None
     rows = ranked.entries.tolist()
     place = {"tenant": key.tenant, "kind": key.kind, "key": key.key}
-    params = {"rows": number_list(rows, link.name), "model_id": model_id, **place}
-    read = {row[0]: row for row in link.run(_BY_ROWS[link.name], params).fetchall()}
-    signals = [signal.parts() for signal in ranked.signals] if request.explain else [None] * len(rows)
+    read = {row[0]: row for row in link.run(_BY_ROWS[link.name], {"rows": number_list(rows, link.name), **place})}
     found = [
         Found(
             entry=entry_from_row(read[row]),
             score=score,
-            vector=unpack_vector(read[row][-1]),
-            signals=parts,
+            vector=vector,
+            signals=Explanation(ranked.signals, at, only_parts=True) if explain else None,
         )
-        for row, score, parts in zip(rows, ranked.scores.tolist(), signals, strict=True)
+        for at, (row, score, vector) in enumerate(zip(rows, ranked.scores.tolist(), ranked.vectors, strict=True))
         if row in read  # on PostgreSQL an entry can go between ranking and reading
     ]
     return ScopeResults(found=tuple(found), total=ranked.total)

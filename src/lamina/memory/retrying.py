@@ -1,8 +1,10 @@
 """A provider that tries again what may succeed the next time."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
+from lamina.errors import LaminaError
 from lamina.kernel.clock import Clock
 from lamina.kernel.retry import RetryAttempt, RetryPolicy, retry
 from lamina.memory.provider import (
@@ -58,6 +60,29 @@ class RetryingProvider(MemoryProvider):
 
     async def search(self, request: SearchRequest) -> ScopeResults:
         return await self._again("search", lambda: self.inner.search(request))
+
+    async def search_all(self, requests: Sequence[SearchRequest]) -> Sequence[ScopeResults | LaminaError]:
+        answers = await self.inner.search_all(requests)
+        asked = zip(requests, answers, strict=True)
+        if not any(isinstance(answer, LaminaError) for answer in answers):
+            return answers
+        return await asyncio.gather(*(self._better(request, answer) for request, answer in asked))
+
+    async def _better(self, request: SearchRequest, answer: ScopeResults | LaminaError) -> ScopeResults | LaminaError:
+        """The answer, or, for a failure, what trying again gives."""
+        if not isinstance(answer, LaminaError):
+            return answer
+        known = [answer]
+
+        async def attempt() -> ScopeResults:
+            if known:
+                raise known.pop()
+            return await self.inner.search(request)
+
+        try:
+            return await self._again("search", attempt)
+        except LaminaError as error:
+            return error
 
     async def get(self, request: GetRequest) -> MemoryEntry | None:
         return await self._again("get", lambda: self.inner.get(request))

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-import anyio
-
-from lamina.errors import LaminaError, ProviderError
+from lamina.errors import LaminaError
+from lamina.index.search import Search
 from lamina.memory.filter import Filter
 from lamina.memory.merge import merge
 from lamina.memory.provider import Embedding, MemoryProvider, ScopeResults, SearchRequest
+from lamina.memory.reading import memory_search
 from lamina.memory.types import LayerWarning, MemoryLayer, Scope, SearchResults
 from lamina.observability.metrics import Metrics
 
@@ -38,11 +38,33 @@ class LayerSearch:
         metrics: Metrics,
     ) -> SearchResults:
         """Search every scope at once and merge. Raises the strongest layer's error when every scope fails."""
+        requests = self._requests(scopes, embedding, now)
         results: dict[MemoryLayer, ScopeResults] = {}
         failures: dict[MemoryLayer, LaminaError] = {}
+        for scope, answer in zip(scopes, await provider.search_all(requests), strict=True):
+            if isinstance(answer, LaminaError):
+                failures[scope.layer] = answer
+            else:
+                results[scope.layer] = answer
+        self._report(results, failures, metrics)
+        if not results:
+            raise next(iter(failures.values()))
+        return self._merged(scopes, results, failures)
 
-        async def search(scope: Scope) -> None:
-            request = SearchRequest(
+    def in_store(self, scopes: Sequence[Scope], *, now: datetime, metrics: Metrics) -> Search[SearchResults]:
+        """The same on the house's own store, for whoever searches several rooms there at once."""
+        found = memory_search(self._requests(scopes, Embedding(vector=None), now))
+
+        def merged(answers: Sequence[ScopeResults]) -> SearchResults:
+            results = {scope.layer: answer for scope, answer in zip(scopes, answers, strict=True)}
+            self._report(results, {}, metrics)
+            return self._merged(scopes, results, {})
+
+        return found.then(merged)
+
+    def _requests(self, scopes: Sequence[Scope], embedding: Embedding, now: datetime) -> list[SearchRequest]:
+        return [
+            SearchRequest(
                 scope=scope,
                 query=self.query,
                 embedding=embedding,
@@ -52,26 +74,8 @@ class LayerSearch:
                 filter=self.filter,
                 explain=self.explain,
             )
-            try:
-                results[scope.layer] = await provider.search(request)
-            except LaminaError as error:
-                failures[scope.layer] = error
-            except Exception as error:  # noqa: BLE001 -- isolation: one layer of a third party's must not fail the rest
-                _log.exception("the %s layer failed", scope.layer)
-                failures[scope.layer] = ProviderError(f"The {scope.layer} layer failed ({type(error).__name__}).")
-
-        if len(scopes) == 1:
-            await search(scopes[0])
-        else:
-            async with anyio.create_task_group() as group:
-                for scope in scopes:
-                    group.start_soon(search, scope)
-        # In the order of the layers, not of their failing.
-        failures = {scope.layer: failures[scope.layer] for scope in scopes if scope.layer in failures}
-        self._report(results, failures, metrics)
-        if not results:
-            raise next(iter(failures.values()))
-        return self._merged(scopes, results, failures)
+            for scope in scopes
+        ]
 
     def _report(
         self,

@@ -15,6 +15,7 @@ from lamina.errors import ConfigurationError, LaminaError
 from lamina.index.calibration import Calibration
 from lamina.index.engine import SearchEngine
 from lamina.index.models import StoredModel
+from lamina.index.query import prepare_query
 from lamina.index.ranking import RankingModel
 from lamina.index.store import drop_tombstones
 from lamina.kernel.clock import Clock
@@ -32,7 +33,7 @@ from lamina.memory.provider import (
     SearchRequest,
     UpdateRequest,
 )
-from lamina.memory.reading import get_history, get_memory, is_live, list_memories, reach, search_scope
+from lamina.memory.reading import get_history, get_memory, is_live, list_memories, memory_search, reach
 from lamina.memory.rows import entry_values, indexable_entry, scope_key
 from lamina.memory.settings import MemorySettings
 from lamina.memory.types import MemoryEntry, Page, Revision
@@ -160,8 +161,22 @@ class SqlMemoryProvider(MemoryProvider):
         return await self._database.read(compare)
 
     async def search(self, request: SearchRequest) -> ScopeResults:
-        model = self._open_model()
-        return await self._database.read(lambda link: search_scope(link, self._engine, model.id, request))
+        (results,) = await self._found([request])
+        return results
+
+    async def search_all(self, requests: Sequence[SearchRequest]) -> Sequence[ScopeResults | LaminaError]:
+        try:
+            return await self._found(requests)
+        except LaminaError:  # which scope's it is shows when each is searched alone
+            return await super().search_all(requests)
+
+    async def _found(self, requests: Sequence[SearchRequest]) -> tuple[ScopeResults, ...]:
+        """Rank all scopes together, in one hop."""
+        self._open_model()
+        search = memory_search(requests)
+        query = prepare_query(requests[0].query, requests[0].embedding.vector)
+        now = requests[0].now.timestamp()
+        return await self._database.read(lambda link: self._engine.search(link, search, query, now=now))
 
     async def get(self, request: GetRequest) -> MemoryEntry | None:
         found = await self._database.read(lambda link: get_memory(link, request))
