@@ -220,6 +220,7 @@ class House:
     def sessions(self) -> "SessionService":
         """Conversations."""
         from lamina.embedding.query import QueryEmbedder
+        from lamina.observation.sources import note_sources
         from lamina.session.service import SessionService
 
         return SessionService(
@@ -233,7 +234,7 @@ class House:
             embeddings=self._embeddings,
             on_appended=self.observation.appended if self._settings.observational_memory.enabled else None,
             on_saved=self._listener if self._settings.session.graph else None,
-            note_sources=_note_sources,
+            note_sources=note_sources,
             on_removed=(self._forget_session,),
             on_deleted=self._forget_prompt,
         )
@@ -369,13 +370,6 @@ class House:
         )
         self._crew.start(buffer, name="embedding")
         return buffer
-
-
-def _note_sources(link: "Link", of: "StoredSession", id: str) -> "Sequence[int] | None":
-    """The messages that a note rests on; imported when it is asked, because most sessions are never observed."""
-    from lamina.observation.store import find_note_sources
-
-    return find_note_sources(link, of, id)
 
 
 def late_texts(*, known: bool = True) -> dict[str, Any]:
