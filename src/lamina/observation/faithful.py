@@ -8,6 +8,7 @@ the same: a denial that was lost or added, and a question that was taken for a s
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final
 
 from lamina.graph.words import KNOWN_TOOLS, PARTICLES, STARTERS, STOP_WORDS
@@ -239,7 +240,7 @@ def _is_counted(one: Quantity, evidence: Sequence[Evidence]) -> bool:
     if one.unit is not None and all(found.unit not in (None, one.unit) for found in same):
         return False
     for word in one.counted[:2]:
-        if word in _COUNTS_NOTHING or word.isdigit():
+        if word in _counts_nothing() or word.isdigit():
             continue
         others = [found for source in evidence for found in source.quantities if word in found.counted]
         if others and not any(word in found.counted for found in same):
@@ -247,7 +248,10 @@ def _is_counted(one: Quantity, evidence: Sequence[Evidence]) -> bool:
     return True
 
 
-_COUNTS_NOTHING: Final = frozenset(stem(word) for word in (*STOP_WORDS, *REPORTING))
+@lru_cache(maxsize=1)
+def _counts_nothing() -> frozenset[str]:
+    """Stems of words that may follow a number without being what it counts."""
+    return frozenset(stem(word) for word in (*STOP_WORDS, *REPORTING))
 
 
 def _is_borne_out(word: str, folded: str, opens: bool, evidence: Sequence[Evidence]) -> bool:

@@ -15,7 +15,7 @@ from lamina.kernel.ids import new_id
 from lamina.observation.evidence import Evidence
 from lamina.observation.kinds import classify
 from lamina.observation.pieces import read_sentences
-from lamina.observation.polarity import REPORTED
+from lamina.observation.polarity import reported_terms
 from lamina.observation.quantities import find_quantities, find_times, plain
 from lamina.observation.salience import weigh_terms
 from lamina.observation.transcript import Shown
@@ -112,7 +112,8 @@ def _made(shown: Shown, text: str, kind: EntryKind, *, pinned: bool, specifics: 
 
 def carry(carriers: Sequence[Evidence], text: str, *, share: float = _CARRIED) -> bool:
     """Whether entries together have so much of what a text says, apart from words of reporting."""
-    said = {term: weight for term, weight in weigh_terms(text).items() if term not in REPORTED}
+    known = reported_terms()
+    said = {term: weight for term, weight in weigh_terms(text).items() if term not in known}
     noted = {term for carrier in carriers for term in weigh_terms(carrier.text)}
     return bool(carriers) and sum(said[term] for term in said if term in noted) >= share * sum(said.values())
 

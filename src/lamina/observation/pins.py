@@ -13,7 +13,7 @@ from lamina.kernel.text import normalise
 from lamina.observation.evidence import Evidence
 from lamina.observation.judging import entry_evidence, least_trusted
 from lamina.observation.loss import carry, find_specifics
-from lamina.observation.polarity import REPORTED, turned_round
+from lamina.observation.polarity import reported_terms, turned_round
 from lamina.observation.salience import weigh_terms
 from lamina.observation.types import Entry, EntryKind, Status
 
@@ -92,7 +92,7 @@ def _still_binds(made: Entry, entry: Entry) -> bool:
 
 def _topic(entry: Entry) -> frozenset[int]:
     """What an entry is about, apart from words of reporting."""
-    return frozenset(weigh_terms(entry.text)) - REPORTED
+    return frozenset(weigh_terms(entry.text)) - reported_terms()
 
 
 def _joined(one: Entry, other: Entry) -> Entry:

@@ -6,6 +6,7 @@ believed, as it would have been without this.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
+from functools import lru_cache
 from typing import Final
 
 from lamina.index.terms import fold, term_key, words
@@ -17,9 +18,6 @@ from lamina.observation.salience import name_terms, weigh_terms
 
 _SHARED: Final = 0.5
 _ALONE: Final = 0.8
-_ALL: Final = frozenset(map(term_key, ("anything", "everything", "something", "anybody", "everybody", "anyone")))
-REPORTED: Final = frozenset(map(term_key, (*REPORTING, "用户", "用戶", "助手")))
-"""The terms of words of reporting: they are in notes and not in what the notes are on."""
 
 DENIED: Final = re.compile(
     r"\b(?:not|never|no|none|nobody|nothing|neither|nor|cannot|without|\w+n['’]t"
@@ -45,6 +43,12 @@ _ASKED: Final = re.compile(
 )
 
 
+@lru_cache(maxsize=1)
+def reported_terms() -> frozenset[int]:
+    """The terms of words of reporting: they are in notes and not in what the notes are on."""
+    return frozenset(map(term_key, (*REPORTING, "用户", "用戶", "助手")))
+
+
 def turned_round(text: str, evidence: Sequence[Evidence]) -> str | None:
     """What is the wrong way round, in words; None when nothing is known to be."""
     clauses, known = _clauses(evidence)
@@ -61,7 +65,7 @@ def turned_round(text: str, evidence: Sequence[Evidence]) -> str | None:
 def _clauses(evidence: Sequence[Evidence]) -> tuple[list[Clause], frozenset[int]]:
     """What was said, and the terms that say nothing about it: words of reporting and the names of who spoke."""
     names = name_terms(name for source in evidence for name in source.known)
-    return [clause for source in evidence for clause in source.clauses], REPORTED | names
+    return [clause for source in evidence for clause in source.clauses], reported_terms() | names
 
 
 def _opposite(text: str, clauses: Sequence[Clause], known: Set[int]) -> Clause | None:
@@ -93,7 +97,12 @@ def _closest(text: str, clauses: Sequence[Clause], known: Set[int]) -> Clause | 
 def _terms(text: str) -> dict[int, float]:
     """What a text says, days of the week included: they often are what a rule is about."""
     days = {term_key(word): 1.0 for word in words(text) if word in WEEKDAYS}
-    return {term: weight for term, weight in (weigh_terms(text) | days).items() if term not in _ALL}
+    return {term: weight for term, weight in (weigh_terms(text) | days).items() if term not in _pronouns()}
+
+
+@lru_cache(maxsize=1)
+def _pronouns() -> frozenset[int]:
+    return frozenset(map(term_key, ("anything", "everything", "something", "anybody", "everybody", "anyone")))
 
 
 def _shared(claimed: Mapping[int, float], clause: Clause) -> Iterator[float]:
