@@ -11,6 +11,7 @@ import httpx2
 import openai
 
 from lamina.app import App, open
+from lamina.kernel.retry import RetryPolicy, retry
 from lamina.server.serving import Running, serving
 from lamina.session.types import Message
 from tests.instruments import points
@@ -49,7 +50,7 @@ class House:
         """What is stored of a session; `count` waits for so many, where a client left and who knows when it is seen."""
         for _ in range(5000):
             self.settled()
-            stored = self.run(lambda app: app.sessions.messages(key, archived=None, limit=1000))
+            stored = self.run(lambda app: _stored(app, key))
             if len(stored) >= count:
                 return stored
         raise AssertionError(f"{len(stored)} messages of {count} are stored")
@@ -74,6 +75,14 @@ class House:
         """How often an operation failed, by code."""
         counted = points(self.app.metrics, "memory.operations.errors", "operation", "code")
         return {str(code): int(count) for (of, code), count in counted.items() if of == operation}
+
+
+async def _stored(app: App, key: str) -> tuple[Message, ...]:
+    """Read again where a connection turns out to be dead, as callers of the store do."""
+    policy = RetryPolicy(initial_s=0.0, retries=20)
+    return await retry(
+        lambda: app.sessions.messages(key, archived=None, limit=1000), policy=policy, clock=app.sessions.clock
+    )
 
 
 @contextmanager

@@ -12,12 +12,14 @@ from lamina.errors import ConfigurationError, LaminaError
 from lamina.observability.prometheus import CONTENT_TYPE, render_prometheus
 from lamina.server.access import check_access, key_from, require_safe
 from lamina.server.chat import ChatForm
+from lamina.server.embeddings import embeddings
 from lamina.server.error import EndpointError, error_answer
 from lamina.server.form import Form
 from lamina.server.headers import to_upstream
 from lamina.server.recording import Recorder
 from lamina.server.relay import Event, Outgoing, Receive, Relay, Send
-from lamina.server.turn import Turns
+from lamina.server.responses import ResponsesForm
+from lamina.server.turn import Turns, read_body
 from lamina.server.upstream import Upstream
 
 try:
@@ -60,6 +62,8 @@ class Proxy:
                 Route("/healthz", self._health, methods=["GET"]),
                 Route("/metrics", self._metrics, methods=["GET"]),
                 Route("/v1/chat/completions", self._guarded(self._turn(ChatForm())), methods=["POST"]),
+                Route("/v1/responses", self._guarded(self._turn(ResponsesForm())), methods=["POST"]),
+                Route("/v1/embeddings", self._guarded(self._embeddings), methods=["POST"]),
                 Route("/v1/{path:path}", self._guarded(self._passed), methods=_METHODS),
             ]
         )
@@ -125,6 +129,12 @@ class Proxy:
             return Relay(self._upstream, self.app.metrics, prepare)
 
         return turn
+
+    async def _embeddings(self, request: Request, body: bytes) -> Answer:
+        if self.settings.embeddings == "upstream":
+            return await self._passed(request, body)
+        with self.app.metrics.measure("proxy_embeddings"):
+            return JSONResponse(await embeddings(self.app.parts.embedder, read_body(body) or {}))
 
     async def _passed(self, request: Request, body: bytes) -> Relay:
         """Pass a request on as it is."""
