@@ -7,15 +7,16 @@ a budget the section is always almost full, whatever the length of the conversat
 
 from lamina.observation.settings import ObservationSettings
 
-_FRAME = 120  # tokens of headings and fences around the notes
-_KEPT, _KEPT_BY_MODEL = 0.9, 0.75
+_FRAME = 120  # tokens of the words, headings and fences around the notes
+_KEPT_BY_MODEL = 0.75
+_KEPT_OF_OBSERVATIONS, _KEPT_OF_REFLECTIONS = 0.9, 0.98
 
 
 def observations_target(
     condensed_tokens: int, *, reflection_tokens: int, settings: ObservationSettings, model: bool
 ) -> int:
     """Tokens that a reflection on these observations may have, beside reflections of so many tokens."""
-    most = int(condensed_tokens * (_KEPT_BY_MODEL if model else _KEPT))
+    most = int(condensed_tokens * (_KEPT_BY_MODEL if model else _KEPT_OF_OBSERVATIONS))
     if not settings.memory_token_budget:
         return max(1, most)
     room = settings.memory_token_budget - _FRAME - spare_tokens(settings, model=model) - reflection_tokens
@@ -36,7 +37,7 @@ def reflections_target(
     condensed_tokens: int, *, observation_tokens: int, settings: ObservationSettings, model: bool
 ) -> int:
     """Tokens that one reflection on these reflections may have, beside observations of so many tokens."""
-    most = int(condensed_tokens * (_KEPT_BY_MODEL if model else _KEPT))
+    most = int(condensed_tokens * (_KEPT_BY_MODEL if model else _KEPT_OF_REFLECTIONS))
     if not settings.memory_token_budget:
         return max(1, most)
     room = settings.memory_token_budget - _FRAME - spare_tokens(settings, model=model) - observation_tokens
@@ -46,7 +47,7 @@ def reflections_target(
 def spare_tokens(settings: ObservationSettings, *, model: bool) -> int:
     """Room that is left for the observations to come, so that not every one of them makes reflections shrink.
 
-    Condensing again costs a model much and loses a little each time; without a model it costs next to nothing.
+    Condensing again costs a model much and loses a little each time. Without a model it costs next to nothing and
+    always keeps what is worth most, so no room is left.
     """
-    step = settings.observation_token_threshold // (2 if model else 8)
-    return min(step, settings.memory_token_budget // 4)
+    return min(settings.observation_token_threshold // 2, settings.memory_token_budget // 4) if model else 0
