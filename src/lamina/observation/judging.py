@@ -62,9 +62,8 @@ def judge_draft(draft: Draft, shown: Mapping[int, Shown], recent: Mapping[str, E
     if faults:
         return Judgement(faults=faults)
     of_user = _is_of_user(draft, cited)
-    returned = [piece for one in shown.values() for piece in one.of_tools]
-    if (of_user or draft.kind in OF_PEOPLE) and returned:
-        cited = _without_tools(draft, cited, old, returned)
+    if of_user or draft.kind in OF_PEOPLE:
+        cited = [] if _is_of_tools(draft, shown) else _without_tools(draft, cited, old)
         if not cited:
             return Judgement(faults=("what a tool returned is noted as what somebody wants, decided or said",))
     if of_user and not any(one.speaker is Speaker.USER for one in cited):
@@ -106,15 +105,20 @@ def _is_of_user(draft: Draft, cited: Sequence[Shown]) -> bool:
     return any(author and fold(draft.text).startswith(author) for author in authors)
 
 
-def _without_tools(
-    draft: Draft, cited: Sequence[Shown], old: Sequence[Entry], returned: Sequence[Evidence]
-) -> list[Shown]:
-    """The cited messages without what tools returned, if they bear the draft out without a tool; else none."""
+def _is_of_tools(draft: Draft, shown: Mapping[int, Shown]) -> bool:
+    """Whether some word of the draft was said by a tool alone, cited or not."""
+    spoken = [piece for one in shown.values() for piece in one.spoken]
+    returned = [piece for one in shown.values() for piece in one.of_tools]
+    return bool(returned) and bool(borrowed(draft.text, spoken, returned))
+
+
+def _without_tools(draft: Draft, cited: Sequence[Shown], old: Sequence[Entry]) -> list[Shown]:
+    """The cited messages without what tools returned, if they bear the draft out without it; else none."""
+    if not any(one.returned for one in cited):
+        return list(cited)
     spoken = [one for one in cited if one.spoken and one.speaker is not Speaker.TOOL]
     evidence = [*(piece for one in spoken for piece in one.spoken), *(entry_evidence(one) for one in old)]
     if any(one.origin is Speaker.TOOL for one in old) or find_faults(draft.text, evidence):
-        return []
-    if borrowed(draft.text, evidence, returned):
         return []
     return [Shown(message=one.message, said=one.said, returned="") for one in spoken]
 

@@ -6,7 +6,7 @@ out: a note on it says what came of it, and that stands at its beginning or at i
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -33,6 +33,8 @@ class Shown:
     message: Message
     said: str
     returned: str
+    asked: tuple[str, ...] = ()
+    """What tools were asked that returned something here: their names and arguments."""
 
     @property
     def speaker(self) -> Speaker:
@@ -65,14 +67,14 @@ class Shown:
     def _returned(self) -> Evidence | None:
         if not self.returned:
             return None
-        return Evidence(text=self.returned, said_at=self.message.at)
+        return Evidence(text=self.returned, said_at=self.message.at, known=self.asked)
 
 
 def show_messages(messages: Sequence[Message]) -> tuple[Shown, ...]:
     """What is shown of a stretch: what users, assistants and tools said, neither summaries nor instructions."""
-    names = {call.id: call.name for message in messages for call in message.calls}
+    calls = {call.id: call for message in messages for call in message.calls}
     return tuple(
-        _show(message, names)
+        _show(message, calls)
         for message in messages
         if message.kind is MessageKind.MESSAGE and message.role in _SPEAKERS
     )
@@ -103,9 +105,10 @@ def one_line(text: str, most: int = _LONGEST_NAME) -> str:
     return flat if len(flat) <= most else flat[: most - 1] + "…"
 
 
-def _show(message: Message, names: dict[str, str]) -> Shown:
+def _show(message: Message, calls: Mapping[str, ToolCall]) -> Shown:
     said: list[str] = []
     returned: list[str] = []
+    asked: list[str] = []
     if message.content.strip():
         is_tool = message.role is Role.TOOL
         (returned if is_tool else said).append(shorten(message.content, LONGEST_RETURNED if is_tool else LONGEST_SAID))
@@ -114,12 +117,14 @@ def _show(message: Message, names: dict[str, str]) -> Shown:
             case ToolCall(name=name, arguments=arguments):
                 said.append(f"(calls {one_line(name)} with {shorten(arguments, _LONGEST_ARGUMENTS)})")
             case ToolResult(call_id=call_id, content=content, name=name, is_error=is_error):
-                name = one_line(name or names.get(call_id, "") or "a tool")
+                call = calls.get(call_id)
+                name = one_line(name or (call.name if call else "") or "a tool")
+                asked += [name, shorten(call.arguments, _LONGEST_ARGUMENTS) if call else ""]
                 what = "failed" if is_error else "returned"
                 returned.append(f"({name} {what}:)\n{shorten(content, LONGEST_RETURNED)}")
             case Attachment(media_type=media_type, name=name):
                 said.append(f"(attaches {one_line(name) or 'a file'}, {one_line(media_type)})")
-    return Shown(message=message, said="\n".join(said), returned="\n".join(returned))
+    return Shown(message=message, said="\n".join(said), returned="\n".join(returned), asked=tuple(asked))
 
 
 def _lines(shown: Shown) -> Iterator[str]:
