@@ -16,7 +16,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from lamina.database.link import Link, Prepared
 from lamina.errors import ConfigurationError
-from lamina.index.tables import ACTIVE_MODEL_ID, index_entry, index_vector, scope
+from lamina.index.tables import ACTIVE_MODEL_ID, embedding_model, index_entry, index_vector, scope
 from lamina.index.terms import analyse, name_key, pack
 from lamina.kernel.text import content_hash
 
@@ -236,7 +236,12 @@ def clear_scope(link: Link, key: ScopeKey) -> tuple[int | None, int]:
     if row is None:
         return None, 0
     link.execute(sa.delete(index_entry).where(index_entry.c.tenant == key.tenant, index_entry.c.scope_id == row[0]))
-    vectors = sa.delete(index_vector).where(index_vector.c.tenant == key.tenant, index_vector.c.scope_id == row[0])
+    # Vectors are kept by model first: without naming all models, every vector of the store would be looked at.
+    vectors = sa.delete(index_vector).where(
+        index_vector.c.model_id.in_(sa.select(embedding_model.c.id)),
+        index_vector.c.tenant == key.tenant,
+        index_vector.c.scope_id == row[0],
+    )
     return int(row[0]), link.execute(vectors).rowcount
 
 

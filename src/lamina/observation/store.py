@@ -11,7 +11,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from lamina.database.link import DialectName, Link, Prepared, any_of, number_list
+from lamina.database.link import DialectName, Link, Prepared, any_of, number_list, unindexed
 from lamina.database.schema import dump_json, from_micros, load_json, to_micros
 from lamina.observation.tables import note, note_entry
 from lamina.observation.types import Entry, EntryKind, Note, Period, Priority, Speaker, Status
@@ -42,10 +42,15 @@ _NEWEST = Prepared(
     .order_by(note.c.last_sequence.desc(), note.c.row.desc())
     .limit(sa.bindparam("count", type_=sa.BigInteger))
 )
+
+def _in_tenant(dialect: DialectName) -> sa.ColumnElement[bool]:
+    return unindexed(note_entry.c.tenant, dialect) == sa.bindparam("of_tenant")
+
+
 _ENTRIES = {
     name: Prepared(
         sa.select(*(column for column in note_entry.c if column.name not in ("row", "tenant")))
-        .where(note_entry.c.tenant == sa.bindparam("of_tenant"), any_of(note_entry.c.note_row, "rows", name))
+        .where(_in_tenant(name), any_of(note_entry.c.note_row, "rows", name))
         .order_by(note_entry.c.note_row, note_entry.c.position)
     )
     for name in _DIALECTS
@@ -59,13 +64,23 @@ _INSERT_ENTRY = Prepared(
 _DELETE = {name: Prepared(sa.delete(note).where(*_OF_SESSION, any_of(note.c.row, "rows", name))) for name in _DIALECTS}
 _DELETE_ENTRIES = {
     name: Prepared(
-        sa.delete(note_entry).where(
-            note_entry.c.tenant == sa.bindparam("of_tenant"), any_of(note_entry.c.note_row, "rows", name)
-        )
+        sa.delete(note_entry).where(_in_tenant(name), any_of(note_entry.c.note_row, "rows", name))
     )
     for name in _DIALECTS
 }
 _ROWS = Prepared(sa.select(note.c.row).where(*_OF_GENERATIONS))
+_SOURCES = {
+    name: Prepared(
+        sa.select(note_entry.c.sources)
+        .join_from(note, note_entry, note_entry.c.note_row == note.c.row)
+        .where(
+            *_OF_SESSION,
+            _in_tenant(name),
+            sa.or_(note.c.id == sa.bindparam("id"), note_entry.c.id == sa.bindparam("id")),
+        )
+    )
+    for name in _DIALECTS
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,11 +157,7 @@ def delete_reflections_by_session(link: Link, of: StoredSession) -> int:
 
 def find_note_sources(link: Link, of: StoredSession, id: str) -> tuple[int, ...] | None:
     """The sequence numbers of the messages that a note of the session, or one of its entries, comes from, by id."""
-    sources = sa.select(note_entry.c.sources).join_from(
-        note_entry, note, sa.and_(note.c.row == note_entry.c.note_row, note.c.tenant == note_entry.c.tenant)
-    )
-    asked = sa.or_(note.c.id == id, note_entry.c.id == id)
-    rows = link.execute(sources.where(note.c.tenant == of.tenant, note.c.session_row == of.row, asked)).all()
+    rows = link.run(_SOURCES[link.name], {**_place(of), "id": id}).fetchall()
     return _union(_sources(row[0]) for row in rows) if rows else None
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
-from lamina.database.link import DialectName, Link, Prepared, any_of, number_list
+from lamina.database.link import DialectName, Link, Prepared, any_of, number_list, unindexed
 from lamina.errors import InvalidInputError, MissingIdentifierError
 from lamina.index.engine import SearchEngine
 from lamina.index.query import Query
@@ -31,7 +31,7 @@ _DIALECTS: tuple[DialectName, ...] = ("sqlite", "postgresql")
 _BY_ROW = {
     name: Prepared(
         sa.select(*MESSAGE_COLUMNS, message.c.session_row).where(
-            message.c.tenant == sa.bindparam("tenant"), any_of(message.c.row, "rows", name)
+            unindexed(message.c.tenant, name) == sa.bindparam("tenant"), any_of(message.c.row, "rows", name)
         )
     )
     for name in _DIALECTS

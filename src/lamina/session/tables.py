@@ -48,5 +48,14 @@ message = sa.Table(
     sa.Column("indexed", sa.BigInteger, nullable=False),  # the scope version that wrote the index row
     sa.UniqueConstraint("tenant", "session_row", "sequence", "kind"),
     sa.UniqueConstraint("tenant", "session_row", "id"),
+    # Finds the one summary of a session without looking at all of its messages.
+    sa.Index(
+        "ix_message_summary",
+        "tenant",
+        "session_row",
+        "kind",
+        sqlite_where=sa.text("kind = 'summary'"),
+        postgresql_where=sa.text("kind = 'summary'"),
+    ),
     sqlite_autoincrement=True,  # an index may still know the old entry of a number
 )
