@@ -148,27 +148,21 @@ def _observing_without_a_model(settings: "Settings") -> "Settings":
 
 def _retention_table(report: dict[str, Any]) -> Table:
     table = Table(box=box.ROUNDED, border_style="dim", header_style="bold")
-    headings = (
-        "",
-        "answer in prompt",
-        "with recall",
-        "recent",
-        "head",
-        "recallable",
-        "compression",
-        "lost",
-        "questions",
-    )
     names = ("answer_in_prompt", "answer_with_recall", "baseline_recent", "baseline_head", "evidence_recallable")
-    for heading in headings:
-        table.add_column(heading, justify="right" if heading else "left")
+    table.add_column("", no_wrap=True)
+    for heading in ("notes", "+ recall", "recent", "head", "found", "smaller", "lost", "asked"):
+        table.add_column(heading, justify="right", no_wrap=True)
     for label, row in (*report["by_conversation"].items(), ("all", report)):
         cells = [f"{row[name]:.3f}" for name in names]
-        cells += [f"{row['compression']:.1f}", str(row["lost"]), str(row["questions"])]
+        cells += [f"{row['compression']:.1f}x", str(row["lost"]), str(row["questions"])]
         last = label == list(report["by_conversation"])[-1]
         table.add_row(label, *cells, style="bold" if label == "all" else "", end_section=last)
+    meaning = (
+        "notes: answer_in_prompt; + recall: with the archived messages that the prompt recalls",
+        "recent, head: raw messages in the same budget; found: evidence_recallable",
+    )
     caption = ("memory_budget", "raw_tokens", "memory_tokens", "skipped_questions", "embedder")
-    table.caption = "\n".join(f"{name} {report[name]}" for name in caption)
+    table.caption = "\n".join((*meaning, *(f"{name} {report[name]}" for name in caption)))
     table.caption_justify = "left"
     return table
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from lamina.app import App
 from lamina.context.types import ContextItem, Semantic
+from lamina.embedding.buffer import EmbeddingBuffer
 from lamina.evaluation.answers import Passage, Shown
 from lamina.evaluation.conversations import CATEGORIES, Conversation, Question, Turn
 from lamina.kernel.clock import Clock, SystemClock
@@ -172,7 +173,17 @@ class _Run:
             await self.app.observation.observe_now(key)
             said.append(message)
             self._advance()
+        await self._vectors_are_there()
         return said
+
+    async def _vectors_are_there(self) -> None:
+        """Wait for an embedder that takes its time: recall is measured with what it knows in the end."""
+        late = self.app.sessions.embeddings
+        if isinstance(late, EmbeddingBuffer):
+            await late.drain()
+            if late.dropped_count:
+                await late.backfill()
+                await late.drain()
 
     async def _ask(
         self,
