@@ -5,10 +5,11 @@ open app is asked on the loop it was opened on, wherever a turn runs. What the o
 """
 
 import asyncio
+import contextvars
 import threading
 import weakref
 from collections.abc import Callable, Coroutine
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -45,6 +46,19 @@ class AttachedApp:
             raise ConfigurationError("The event loop that the app was opened on has ended; open the app again.")
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work(self.app), loop))
 
+    def block(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Do something with the app for code that cannot await, in the caller's context; raises what that raises.
+
+        Raises ConfigurationError where the app's loop could not answer: it does not run, or this thread would block it.
+        """
+        if self.app.is_open and (not self.app.loop.is_running() or self.app.loop is _running_loop()):
+            raise ConfigurationError(
+                "The event loop that the app was opened on cannot answer a blocking call; await instead."
+            )
+        # In a thread of its own: this one may run a loop, and no app may be opened on a loop that ends with the call.
+        with ThreadPoolExecutor(max_workers=1, thread_name_prefix="lamina-integrations") as pool:
+            return pool.submit(contextvars.copy_context().run, lambda: asyncio.run(work())).result()
+
     async def _opened(self) -> None:
         if self.app.is_open:
             self._theirs = self._theirs or self._starting is None
@@ -73,6 +87,13 @@ def attach(app: App | str | Path) -> AttachedApp:
         if known is None:
             known = _attached[id(app)] = AttachedApp(app)
         return known
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
 
 
 def _chosen_loop() -> asyncio.AbstractEventLoop:
