@@ -12,8 +12,9 @@ from inline_snapshot import snapshot
 from lamina.app import App, open
 from lamina.context import notes as noting
 from lamina.context.adapter import ContextAdapter, Message
+from lamina.context.messages import MessageSource
 from lamina.context.service import ContextService
-from lamina.context.types import ContextLayer
+from lamina.context.types import ContextLayer, LayerRequest
 from lamina.errors import InvalidInputError
 from lamina.kernel.clock import ManualClock
 from lamina.kernel.tokens import estimate_tokens
@@ -210,13 +211,15 @@ async def test_a_tool_s_words_are_the_tool_s_and_marked_where_they_read_like_ord
 async def test_a_session_without_an_archive_costs_no_embedding(store_url: str, clock: ManualClock) -> None:
     embedder = CountingEmbedder()
     async with noted_app(store_url, clock=clock, embedder=embedder) as app:
+        source = MessageSource(service=app.sessions, settings=app.context.settings)
+        asked = LayerRequest(query="mooring fee", keywords=("mooring", "fee"), limit=3)
         await app.sessions.append(role="user", content="The mooring costs 450 euros.", session_key=KEY)
         for key in (KEY, "nobody", None):
-            await app.context.assemble(BASE, query="mooring fee", layers=[], session_key=key)
+            assert await source.retrieve(replace(asked, session_key=key)) == ()
         assert "mooring fee" not in embedder.texts
         await archive(app, "It is due in May.")
         for _ in range(2):
-            await app.context.assemble(BASE, query="mooring fee", layers=[], session_key=KEY)
+            assert await source.retrieve(replace(asked, session_key=KEY))
         assert "mooring fee" in embedder.texts
 
 

@@ -36,7 +36,7 @@ def sessions_view(total: MemoryStatus, each: Sequence[MemoryStatus]) -> Renderab
         name = Text.assemble(one_line(one.session_key or ""), "\n", _shares(one, most))
         if one.failing:
             name.append(f"\n✗ {one_line(one.last_error or 'failing').plain}", style="red")
-        memory = f"{one.memory_tokens:,}" + (f" ({one.compression:.0f}x)" if one.compression else "")
+        memory = f"{one.memory_tokens:,}" + (f" ({one.compression:.1f}x)" if one.compression else "")
         notes = f"{one.reflections} + {one.observations}"
         table.add_row(name, f"{one.raw_tokens:,}", memory, notes, f"{one.pending_tokens:,}", _unchanged(one))
     key = Text("█ in memory, ░ raw tokens; notes are reflections + observations\n", style="dim")
@@ -54,7 +54,7 @@ def _tokens(status: MemoryStatus, timeline: Timeline) -> Table:
     reflected = sum(note.tokens for note in timeline.reflections)
     generations = sorted({note.generation for note in timeline.reflections})
     told = f"generation {', '.join(map(str, generations))}" if generations else ""
-    smaller = f"{status.compression:.1f} times smaller" if status.compression else ""
+    smaller = _compared(status.compression) if status.compression else ""
     rows = [
         ("raw", status.raw_tokens, "dim", count_text(timeline.last_sequence, "message")),
         ("noted", status.observed_tokens, "blue", f"through message {timeline.watermark}"),
@@ -72,6 +72,11 @@ def _tokens(status: MemoryStatus, timeline: Timeline) -> Table:
     for name, tokens, style, remark in rows:
         table.add_row(name, Text(bar(tokens / most, _BAR), style=style), f"{tokens:,}", remark)
     return table
+
+
+def _compared(compression: float) -> str:
+    """Notes on a few short messages can take more than the messages."""
+    return f"{compression:.1f} times smaller" if compression >= 1 else f"{1 / compression:.1f} times larger"
 
 
 def _facts(status: MemoryStatus, title: str | None = None) -> Table:
