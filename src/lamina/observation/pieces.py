@@ -27,7 +27,7 @@ _CUT = re.compile(
 _LEAD = re.compile(r"([^\W\d_]+(?:['’][^\W\d_]+)?)([^\w\s'’\"“«(\[]*)(?:\s+|$)")
 _NAME = re.compile(r"[A-ZÀ-Þ][^\W\d_]+")
 _ASIDE = re.compile(
-    r"(?:(?:by\s+the\s+way|btw|fyi|to\s+be\s+honest|you\s+know(?:\s+what)?|i\s+mean|i\s+guess|on\s+(?:an|the)other\s+(?:note|hand)"
+    r"(?:(?:by\s+the\s+way|btw|fyi|to\s+be\s+honest|you\s+know(?:\s+what)?|i\s+mean|on\s+(?:an|the)other\s+(?:note|hand)"
     r"|in\s+the\s+meantime|as\s+you\s+know|long\s+story\s+short|believe\s+it\s+or\s+not|speaking\s+of\s+which"
     r"|since\s+we\s+(?:last\s+)?(?:spoke|chatted|talked)(?:\s+last)?|guess\s+what|i\s+(?:have\s+to|gotta|must)\s+say"
     r"|i\s+(?:just\s+)?wanted\s+to\s+(?:tell\s+you|let\s+you\s+know|say|share)(?:\s+that|\s+about)?"

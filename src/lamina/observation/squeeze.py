@@ -6,7 +6,7 @@ A text in another language comes back as it is.
 """
 
 from lamina.index.common_words import background_frequency
-from lamina.observation.phrases import EMPHASIS, phrase_words
+from lamina.observation.phrases import EMPHASIS, NEGATIONS, phrase_words
 
 _ARTICLES = frozenset({"a", "an", "the"})
 _SELF = frozenset({"i", "i'm", "i’m", "i've", "i’ve", "im"})
@@ -26,6 +26,7 @@ _STRONG = _LIGHT | {
     "this",
     "which",
 }
+_QUOTES = ('"', "“", "”", "`", "«", "»")
 _SIGNS = ".,!?;:…\"'“”‘’()[]"
 _STOPS = (",", ";", ".", "!", "?", ":", "…", "-", "–", "—")
 
@@ -36,24 +37,35 @@ def squeeze(text: str, *, strong: bool = False) -> str:
     if not _is_english(chunks):
         return text
     spare = _STRONG if strong else _LIGHT
+    bare = [chunk.strip(_SIGNS).lower() for chunk in chunks]
     kept: list[str] = []
-    opening = True
-    quoted = False
+    opening, quoted = True, False
     for place, chunk in enumerate(chunks):
-        bare = chunk.strip(_SIGNS).lower()
-        quoted = quoted or chunk[:1] in '"“`«'
-        # The last word before a stop is rarely mere form: "vitamin A", "that's the way it is".
-        ends = place + 1 == len(chunks) or chunk.endswith(_STOPS)
-        drop = not quoted and ((bare in spare and not (ends and bare not in EMPHASIS)) or (opening and bare in _SELF))
-        if drop and chunk.isupper() and len(bare) == 1 and bare != "i" and not opening:
-            drop = False
-        if drop and kept and chunk[-1:] in ",;" and kept[-1][-1:] not in _STOPS:
-            kept[-1] += chunk[-1]
+        quoted = quoted or chunk[:1] in _QUOTES
+        following = bare[place + 1] if place + 1 < len(chunks) else ""
+        before = bare[place - 1] if place else ""
+        drop = not quoted and (
+            (opening and bare[place] in _SELF)
+            or (bare[place] in spare and not _matters(chunk, bare[place], before, following, opening=opening))
+        )
         if not drop:
             kept.append(chunk)
-        quoted = quoted and chunk[-1:] not in '"”`»' and not chunk.rstrip(".,!?;:").endswith(('"', "”", "`", "»"))
+        elif kept and chunk[-1:] in ",;" and not kept[-1].endswith(_STOPS):
+            kept[-1] += chunk[-1]
+        quoted = quoted and chunk.rstrip(".,!?;:")[-1:] not in _QUOTES
         opening = chunk.endswith(_STOPS) or (opening and drop)
     return " ".join(kept) or text
+
+
+def _matters(chunk: str, bare: str, before: str, following: str, *, opening: bool) -> bool:
+    """Whether a word that mostly fills says something here."""
+    if chunk[:1].isupper() and not opening:
+        return True  # vitamin A, The Hague, Super Mario
+    if bare in EMPHASIS:
+        # "Not just a hobby" is not "not a hobby", and "so that" gives a reason.
+        return before in NEGATIONS or before.endswith(("n't", "n’t")) or (bare == "so" and following in ("that", "far"))
+    # What stands before a stop is rarely mere form, and "a few" is more than "few".
+    return not following or chunk.endswith(_STOPS) or following in ("few", "little")
 
 
 def _is_english(chunks: list[str]) -> bool:
