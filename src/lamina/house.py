@@ -262,8 +262,8 @@ class House:
         """From a query to a prompt."""
         from lamina.context.feedback import UseFeedback
         from lamina.context.opening import Rooms, open_context
-        from lamina.index.calibration import Calibration
-        from lamina.index.ranking import RankingModel
+        from lamina.context.stored import LayerStore
+        from lamina.embedding.query import QueryEmbedder
 
         context = open_context(
             Rooms(
@@ -276,9 +276,14 @@ class House:
                 observed=self._settings.observational_memory,
                 graph=self.graph if self._settings.graph.enabled else None,
             ),
-            database=self.parts.database,
+            store=LayerStore(
+                database=self.parts.database,
+                engine=self.parts.engine,
+                embedder=QueryEmbedder(cache=self.parts.cache, model_id=self.parts.provider.model.id),
+                clock=self._clock,
+                metrics=self._metrics,
+            ),
             embedder=self.parts.questions,
-            ranking=RankingModel(calibration=self.parts.provider.model.calibration or Calibration()),
             settings=self._settings.context,
             clock=self._clock,
             metrics=self._metrics,

@@ -17,16 +17,18 @@ from lamina.context.sources import (
     MemorySource,
     ReferenceSource,
     SkillSource,
+    StoredMemorySource,
 )
+from lamina.context.stored import LayerStore, StoredSource
 from lamina.context.types import ContextLayer, LayerSource, Place, Semantic, TextJudge
 from lamina.database.engine import Database
 from lamina.embedding.types import Embedder
-from lamina.index.ranking import RankingModel
 from lamina.kernel.clock import Clock
 from lamina.knowledge.reference import ReferenceService
 from lamina.knowledge.service import KnowledgeService
 from lamina.learning.service import LearningService
 from lamina.memory.service import MemoryService
+from lamina.memory.sql import SqlMemoryProvider
 from lamina.observability.metrics import Metrics
 from lamina.observation.settings import ObservationSettings
 
@@ -52,9 +54,11 @@ class Rooms:
     """What a prompt shows of a conversation, where conversations are observed."""
     graph: "GraphService | None" = None
 
-    def sources(self, settings: ContextSettings) -> dict[Place, LayerSource]:
+    def sources(self, settings: ContextSettings) -> dict[Place, LayerSource | StoredSource]:
         """The layers that have something to give; a room that is switched off is not even asked."""
-        sources: dict[Place, LayerSource] = {Semantic.MEMORY: MemorySource(service=self.memory, settings=settings)}
+        own = isinstance(getattr(self.memory.provider, "inner", self.memory.provider), SqlMemoryProvider)
+        memory = (StoredMemorySource if own else MemorySource)(service=self.memory, settings=settings)
+        sources: dict[Place, LayerSource | StoredSource] = {Semantic.MEMORY: memory}
         if self.knowledge.settings.enabled:
             sources[ContextLayer.USER_KNOWLEDGE] = KnowledgeSource(service=self.knowledge)
             sources[ContextLayer.EXTERNAL_KNOWLEDGE] = ReferenceSource(service=self.references)
@@ -91,9 +95,8 @@ class Rooms:
 def open_context(
     rooms: Rooms,
     *,
-    database: Database,
+    store: LayerStore,
     embedder: Embedder,
-    ranking: RankingModel,
     settings: ContextSettings,
     clock: Clock,
     metrics: Metrics,
@@ -108,18 +111,18 @@ def open_context(
             tenant=tenant,
             metrics=metrics,
             runtime=runtime,
-            notes=rooms.notes(database),
+            notes=rooms.notes(store.database),
             limits=rooms.limits,
-            together=database.together,
+            store=store,
         ),
         settings=settings,
-        quarantine=Quarantine(database=database, clock=clock, tenant=tenant),
-        receipts=ReceiptStore(database, keep=settings.keep_receipts),
+        quarantine=Quarantine(database=store.database, clock=clock, tenant=tenant),
+        receipts=ReceiptStore(store.database, keep=settings.keep_receipts),
         clock=clock,
         metrics=metrics,
         runtime=runtime,
         embedder=embedder,
-        ranking=ranking,
+        ranking=store.engine.ranking,
         judge=_classifier() if settings.classifier else None,
         sessions=rooms.sessions,
         memory_token_budget=rooms.observed.memory_token_budget,

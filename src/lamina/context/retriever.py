@@ -5,7 +5,7 @@ import logging
 import math
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -16,7 +16,8 @@ from typing import Any
 from lamina.context.keywords import extract_keywords
 from lamina.context.runtime import RuntimeContextProvider, runtime_item
 from lamina.context.settings import ContextSettings
-from lamina.context.tools import ToolRegistryProvider, tool_item
+from lamina.context.stored import ItemSearch, LayerStore, StoredSource
+from lamina.context.tools import ToolRegistryAdapter, ToolRegistryProvider, tool_item
 from lamina.context.types import (
     DEFAULT_LAYERS,
     NOTES,
@@ -47,13 +48,15 @@ _MAPPINGS = (dict, Mapping)  # nearly all are dictionaries, and asking for a Map
 
 Search = Callable[[], Awaitable[Sequence[ContextItem]]]
 """One search, ready to run; notes of both kinds are one, everything else is one for each place."""
+Stored = Mapping[Place, tuple[StoredSource, LayerRequest]]
+"""What is read from the store in one go."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextRetriever:
     """Retrieves context for a query. A layer without a source or provider is empty."""
 
-    sources: Mapping[Place, LayerSource] = field(default_factory=dict)
+    sources: Mapping[Place, LayerSource | StoredSource] = field(default_factory=dict)
     settings: ContextSettings = field(default_factory=ContextSettings)
     tenant: str = "default"
     metrics: Metrics = field(default_factory=Metrics)
@@ -63,8 +66,8 @@ class ContextRetriever:
     """Gives reflections and observations of a session together; a source of either layer in `sources` comes first."""
     limits: Mapping[Place, int] = field(default_factory=dict)
     """How many items a place gives at most, where `max_per_layer` does not say it; 0 is unlimited."""
-    together: Callable[[], AbstractContextManager[None]] = nullcontext
-    """A block for the searches, in which those of one store may share what they cost; see `Database.together`."""
+    store: LayerStore | None = None
+    """Where stored sources are searched; without one they are empty."""
 
     def with_tool_registry(self, provider: ToolRegistryProvider) -> "ContextRetriever":
         """The same retriever with tools to offer."""
@@ -110,13 +113,14 @@ class ContextRetriever:
         with nullcontext() if session_key is None else using_session(session_key):
             if self.runtime is not None and ContextLayer.RUNTIME_CONTEXT in places:
                 gathered.run(ContextLayer.RUNTIME_CONTEXT, self.runtime)
-            searches = self._searches(places, request)
-            with self.together():
-                await gathered.run_all(searches, deadline_s=self.settings.deadline_s)
-            if Semantic.GRAPH in places and Semantic.GRAPH in self.sources and keywords:
+            searches, stored = self._searches(places, request), self._stored(places, request)
+            with nullcontext() if self.store is None else self.store.database.together():
+                await gathered.run_all(searches, stored, self.store, deadline_s=self.settings.deadline_s)
+            graph = self.sources.get(Semantic.GRAPH)
+            if Semantic.GRAPH in places and graph is not None and not isinstance(graph, StoredSource) and keywords:
                 request = replace(request, found=tuple(chain.from_iterable(gathered.items.values())))
-                graph: Search = partial(self.sources[Semantic.GRAPH].retrieve, request)
-                await gathered.run_all({(Semantic.GRAPH,): graph}, deadline_s=self.settings.deadline_s)
+                related: Search = partial(graph.retrieve, request)
+                await gathered.run_all({(Semantic.GRAPH,): related}, deadline_s=self.settings.deadline_s)
         return RetrievalResult(
             items={place: found for place in places if (found := gathered.items.get(place))},
             keywords=keywords,
@@ -125,19 +129,45 @@ class ContextRetriever:
         )
 
     def _searches(self, places: Sequence[Place], request: LayerRequest) -> dict[tuple[Place, ...], Search]:
+        """What is asked by itself: tools of others, sources of others, notes."""
         searches: dict[tuple[Place, ...], Search] = {}
         for place in places:
             if place in _NOT_SEARCHED or (not request.keywords and place not in _KEYWORDLESS):
                 continue
+            source = self.sources.get(place)
             if place is ContextLayer.TOOL_REGISTRY and self.tools is not None:
-                searches[place,] = partial(_tool_search, self.tools, request)
-            elif place in self.sources:
-                own = replace(request, limit=self.limits[place]) if place in self.limits else request
-                searches[place,] = partial(self.sources[place].retrieve, own)
+                if self._own_tools is None:
+                    searches[place,] = partial(_tool_search, self.tools, request)
+            elif source is not None and not isinstance(source, StoredSource):
+                searches[place,] = partial(source.retrieve, self._limited(place, request))
         noted = tuple(place for place in NOTES if place in places and place not in self.sources)
         if self.notes is not None and noted and request.session_key is not None:
             searches[noted] = partial(_note_search, self.notes, request, noted)
         return searches
+
+    def _stored(self, places: Sequence[Place], request: LayerRequest) -> dict[Place, tuple[StoredSource, LayerRequest]]:
+        """What is read from the store in one go."""
+        if not request.keywords:
+            return {}
+        stored: dict[Place, tuple[StoredSource, LayerRequest]] = {}
+        for place in places:
+            source = self.sources.get(place)
+            if place is ContextLayer.TOOL_REGISTRY and self.tools is not None:
+                source = self._own_tools
+            if isinstance(source, StoredSource) and source.applies(request):
+                stored[place] = (source, self._limited(place, request))
+        return stored
+
+    @property
+    def _own_tools(self) -> ToolRegistryAdapter | None:
+        """The tools, where they can be ranked beside the store."""
+        own = self.tools
+        if self.store is None or not isinstance(own, ToolRegistryAdapter):
+            return None
+        return own if own.ranks_with(self.store.engine.ranking) else None
+
+    def _limited(self, place: Place, request: LayerRequest) -> LayerRequest:
+        return replace(request, limit=self.limits[place]) if place in self.limits else request
 
 
 async def _tool_search(provider: ToolRegistryProvider, request: LayerRequest) -> Sequence[ContextItem]:
@@ -158,6 +188,7 @@ class _Gathered:
         self.surplus: list[ContextItem] = []
         self.items: dict[Place, tuple[ContextItem, ...]] = {}
         self.failures: list[LayerFailure] = []
+        self._answered: set[Place] = set()
 
     def run(self, layer: ContextLayer, provider: RuntimeContextProvider) -> None:
         """Ask the runtime provider, which answers at once."""
@@ -166,11 +197,20 @@ class _Gathered:
         except Exception as error:  # noqa: BLE001 -- isolation: a provider that fails costs its own layer only
             self._failed(layer, "failed", error)
 
-    async def run_all(self, searches: Mapping[tuple[Place, ...], Search], *, deadline_s: float) -> None:
+    async def run_all(
+        self,
+        searches: Mapping[tuple[Place, ...], Search],
+        stored: Stored | None = None,
+        store: LayerStore | None = None,
+        *,
+        deadline_s: float,
+    ) -> None:
         """Run every search at the same time; one that is not done at the deadline is given up."""
-        if not searches:
-            return
         tasks = {asyncio.ensure_future(self._one(places, search)): places for places, search in searches.items()}
+        if stored and store is not None:
+            tasks[asyncio.ensure_future(self._read(store, stored))] = tuple(stored)
+        if not tasks:
+            return
         try:
             done, late = await asyncio.wait(tasks, timeout=deadline_s or None)
         except BaseException:  # boundary: a request that is given up gives up its searches
@@ -178,12 +218,33 @@ class _Gathered:
                 task.cancel()
             raise
         for task in done:
-            if task.cancelled():  # by the layer itself: nobody else holds the task
-                self._all_failed(tasks[task], "failed", asyncio.CancelledError())
+            # Cancelled by the layer itself: nobody else holds the task.
+            error = asyncio.CancelledError() if task.cancelled() else task.exception()
+            if error is not None:
+                self._all_failed(tasks[task], "failed", error)
         for task in late:
             # Not awaited: a search that ignores its cancellation must not hold the turn up.
             task.cancel()
             self._all_failed(tasks[task], "timed out")
+
+    async def _read(self, store: LayerStore, stored: Stored) -> None:
+        """Read layers of the store together; one that failed so, or is not ready for it, is searched by itself."""
+        query = await store.ask(self._request)
+        searches: dict[Place, ItemSearch] = {}
+        for place, (source, request) in stored.items():
+            try:
+                searches[place] = await source.search(request, query)
+            except Exception as error:  # noqa: BLE001 -- isolation: a layer that fails costs nobody but itself
+                self._failed(place, "failed", error)
+        answers = await store.search_loaded(list(searches.values()), query)
+        alone: dict[Place, Search] = {}
+        for (place, search), found in zip(searches.items(), answers, strict=True):
+            if found is None or isinstance(found, Exception):
+                alone[place] = partial(store.search, search, query)
+            else:
+                self._keep(place, found)
+        if alone:
+            await asyncio.gather(*(self._one((place,), search) for place, search in alone.items()))
 
     async def _one(self, places: tuple[Place, ...], search: Search) -> None:
         try:
@@ -202,18 +263,25 @@ class _Gathered:
         good = [item for item in found if _is_item(item, place)]
         if len(good) < len(found):
             self._failed(place, "garbage")
-        mine = [item for item in good if item.session_key in (None, self._request.session_key)]
-        if len(mine) < len(good):
+        self._keep(place, good)
+
+    def _keep(self, place: Place, found: Sequence[ContextItem]) -> None:
+        """Keep what belongs to the request's session, or to none, as far as the limit goes."""
+        self._answered.add(place)
+        mine = [item for item in found if item.session_key in (None, self._request.session_key)]
+        if len(mine) < len(found):
             self._failed(place, "other session")
         most = self._limits.get(place, self._request.limit) or len(mine)
         self.items[place] = tuple(mine[:most])
         self.surplus += mine[most:]
 
-    def _all_failed(self, places: tuple[Place, ...], reason: str, error: BaseException | None = None) -> None:
+    def _all_failed(self, places: Sequence[Place], reason: str, error: BaseException | None = None) -> None:
         for place in places:
-            self._failed(place, reason, error)
+            if place not in self._answered:
+                self._failed(place, reason, error)
 
     def _failed(self, place: Place, reason: str, error: BaseException | None = None) -> None:
+        self._answered.add(place)
         name = "" if error is None else error.code if isinstance(error, LaminaError) else type(error).__name__
         self.failures.append(LayerFailure(layer=place, reason=reason, error=name))
         self._metrics.operation_failed(f"context_{place}", name or reason)

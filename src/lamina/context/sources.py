@@ -1,26 +1,38 @@
-"""The rooms as layers: each asks its room's own search, and turns what it finds into items."""
+"""The rooms as layers: each says what its room looks for, and turns what is found into items."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lamina.context.settings import ContextSettings
+from lamina.context.stored import ItemSearch, StoredSource
 from lamina.context.suspicion import findings
 from lamina.context.types import ContextItem, ContextLayer, LayerRequest, Origin, Place, Semantic, arguments
+from lamina.index.query import Query
+from lamina.index.search import RankedRow
+from lamina.knowledge import rows as knowledge_rows
+from lamina.knowledge.reading import entry_search, reference_search
 from lamina.knowledge.reference import ReferenceService
 from lamina.knowledge.service import KnowledgeService
+from lamina.learning import rows as learning_rows
+from lamina.learning.reading import learning_search
+from lamina.learning.selection import Selection
 from lamina.learning.service import LearningService
-from lamina.learning.types import Learning
 from lamina.memory.access import accessible_scopes
+from lamina.memory.filter import Filter
 from lamina.memory.rows import scope_key
+from lamina.memory.search import LayerSearch
 from lamina.memory.service import MemoryService
 from lamina.memory.types import MemoryEntry, MemoryLayer, SearchHit
+from lamina.memory.validate import check_identifiers
 
 if TYPE_CHECKING:  # neither room is loaded before it is asked
     from lamina.graph.service import GraphService
     from lamina.graph.types import RelatedText, RelatedTriple
     from lamina.skill.service import SkillService
 
+_EVERYTHING = Filter()
+_ORIGINS: dict[str, Origin] = {origin.value: origin for origin in Origin}
 _KINDS: dict[Place, str] = {
     ContextLayer.USER_KNOWLEDGE: "knowledge",
     ContextLayer.AGENT_LEARNINGS: "learning",
@@ -30,122 +42,161 @@ _SAID_BY = {"tool_result": Origin.TOOL, "import": Origin.IMPORT, "knowledge_sync
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KnowledgeSource:
+class KnowledgeSource(StoredSource):
     """User Knowledge, from the knowledge of the tenant. It belongs to no session."""
 
     service: KnowledgeService
 
-    async def retrieve(self, request: LayerRequest) -> Sequence[ContextItem]:
-        """The entries that fit the query, best first."""
-        service = self.service if self.service.tenant == request.tenant else self.service.for_tenant(request.tenant)
-        hits = await service.search(request.query, limit=request.limit, threshold=request.threshold)
-        return [
-            ContextItem(
-                layer=ContextLayer.USER_KNOWLEDGE,
-                key=hit.entry.key,
-                content=hit.entry.content,
-                score=hit.score,
-                signals=hit.explain,
-                origin=Origin(hit.entry.origin.value),
-                category=hit.entry.category.value,
-            )
-            for hit in hits
-        ]
+    async def search(self, request: LayerRequest, query: Query) -> ItemSearch:
+        """Finds the entries that fit the query, best first."""
+        settings = self.service.settings
+        return entry_search(
+            request.tenant,
+            category=None,
+            limit=min(request.limit, settings.max_limit),
+            threshold=request.threshold,
+            now=self.service.clock.now(),
+            settings=settings,
+        ).then(_knowledge_items)
+
+
+def _knowledge_items(found: Iterable[RankedRow]) -> list[ContextItem]:
+    return [
+        ContextItem(
+            layer=ContextLayer.USER_KNOWLEDGE,
+            key=row[knowledge_rows.KEY],
+            content=row[knowledge_rows.CONTENT],
+            score=score,
+            signals=why,
+            origin=_ORIGINS[row[knowledge_rows.ORIGIN]],
+            category=row[knowledge_rows.CATEGORY],
+        )
+        for row, score, why in found
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReferenceSource:
+class ReferenceSource(StoredSource):
     """External Knowledge, from the references of the tenant."""
 
     service: ReferenceService
 
-    async def retrieve(self, request: LayerRequest) -> Sequence[ContextItem]:
-        """The references that fit the query, best first."""
-        service = self.service if self.service.tenant == request.tenant else self.service.for_tenant(request.tenant)
-        hits = await service.search(request.query, limit=request.limit, threshold=request.threshold)
-        return [
-            ContextItem(
-                layer=ContextLayer.EXTERNAL_KNOWLEDGE,
-                key=hit.reference.name,
-                content=hit.reference.summary,
-                score=hit.score,
-                signals=hit.explain,
-                origin=Origin(hit.reference.origin.value),
-                location=hit.reference.location,
-            )
-            for hit in hits
-        ]
+    async def search(self, request: LayerRequest, query: Query) -> ItemSearch:
+        """Finds the references that fit the query, best first."""
+        limit = min(request.limit, self.service.settings.max_limit)
+        found = reference_search(request.tenant, type=None, limit=limit, threshold=request.threshold)
+        return found.then(_reference_items)
+
+
+def _reference_items(found: Iterable[RankedRow]) -> list[ContextItem]:
+    return [
+        ContextItem(
+            layer=ContextLayer.EXTERNAL_KNOWLEDGE,
+            key=row[knowledge_rows.REFERENCE_NAME],
+            content=row[knowledge_rows.SUMMARY],
+            score=score,
+            signals=why,
+            origin=_ORIGINS[row[knowledge_rows.REFERENCE_ORIGIN]],
+            location=row[knowledge_rows.LOCATION],
+        )
+        for row, score, why in found
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LearningSource:
+class LearningSource(StoredSource):
     """Agent Learnings: solutions the tenant's agents know, with enough confidence."""
 
     service: LearningService
 
-    async def retrieve(self, request: LayerRequest) -> Sequence[ContextItem]:
-        """The solutions that fit the query, best first."""
-        service = self.service if self.service.tenant == request.tenant else self.service.for_tenant(request.tenant)
-        hits = await service.search(request.query, limit=request.limit, threshold=request.threshold)
-        return [
-            ContextItem(
-                layer=ContextLayer.AGENT_LEARNINGS,
-                key=hit.learning.id,
-                content=solution(hit.learning),
-                score=hit.score,
-                signals=hit.explain,
-                origin=solution_origin(hit.learning),
-                category=hit.learning.category.value,
-            )
-            for hit in hits
-        ]
+    async def search(self, request: LayerRequest, query: Query) -> ItemSearch:
+        """Finds the solutions that fit the query, best first."""
+        rules = self.service.rules
+        return learning_search(
+            self.service.engine,
+            request.tenant,
+            query,
+            selection=Selection(has_fix=True, min_confidence=rules.confidence_threshold),
+            limit=min(request.limit, rules.max_limit),
+            threshold=request.threshold,
+            now=self.service.clock.now(),
+        ).then(_learning_items)
 
 
-def solution(learning: Learning) -> str:
+def _learning_items(found: Iterable[RankedRow]) -> list[ContextItem]:
+    return [
+        ContextItem(
+            layer=ContextLayer.AGENT_LEARNINGS,
+            key=row[learning_rows.ID],
+            content=solution(row[learning_rows.TRIGGER], row[learning_rows.PATTERN], row[learning_rows.FIX]),
+            score=score,
+            signals=why,
+            origin=solution_origin(row[learning_rows.PATTERN], row[learning_rows.ORIGIN]),
+            category=row[learning_rows.CATEGORY],
+        )
+        for row, score, why in found
+    ]
+
+
+def solution(trigger: str, pattern: str | None, fix: str | None) -> str:
     """What a learning tells a model: when it applies, and what to do."""
-    if learning.fix is None:
-        return learning.trigger
-    if learning.pattern is None:
-        return f"When '{learning.trigger}' occurs: {learning.fix}"
-    return f"When '{learning.trigger}' fails with '{learning.pattern}': {learning.fix}"
+    if fix is None:
+        return trigger
+    if pattern is None:
+        return f"When '{trigger}' occurs: {fix}"
+    return f"When '{trigger}' fails with '{pattern}': {fix}"
 
 
-def solution_origin(learning: Learning) -> Origin:
+def solution_origin(pattern: str | None, origin: str) -> Origin:
     """Who a solution comes from: who gave the fix, unless the error it quotes, a tool's words, reads like orders."""
-    if learning.pattern is not None and findings(learning.pattern, Origin.TOOL):
+    if pattern is not None and findings(pattern, Origin.TOOL):
         return Origin.TOOL
-    return Origin(learning.origin.value)
+    return _ORIGINS[origin]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SkillSource:
+class SkillSource(StoredSource):
     """Skill Patterns: the active skills of the tenant."""
 
     skills: "Callable[[], SkillService]"
 
-    async def retrieve(self, request: LayerRequest) -> Sequence[ContextItem]:
-        """The skills that fit the query, best first."""
+    async def search(self, request: LayerRequest, query: Query) -> ItemSearch:
+        """Finds the skills that fit the query, best first."""
+        from lamina.skill.store import skill_search
+        from lamina.skill.types import SkillStatus
+
         service = self.skills()
-        if service.tenant != request.tenant:
-            service = service.for_tenant(request.tenant)
-        hits = await service.search(request.query, limit=request.limit, threshold=request.threshold)
-        return [
-            ContextItem(
-                layer=ContextLayer.SKILL_PATTERNS,
-                key=hit.skill.name,
-                content=hit.skill.description,
-                score=hit.score,
-                signals=hit.signals,
-                origin=Origin(hit.skill.origin.value),
-                category=hit.skill.type.value,
-            )
-            for hit in hits
-        ]
+        return skill_search(
+            service.engine,
+            request.tenant,
+            query,
+            status=SkillStatus.ACTIVE,
+            limit=min(request.limit, service.settings.max_limit),
+            threshold=request.threshold,
+            now=service.clock.now(),
+        ).then(_skill_items)
+
+
+def _skill_items(found: Iterable[RankedRow]) -> list[ContextItem]:
+    from lamina.skill.rows import DESCRIPTION, NAME, ORIGIN, TYPE
+
+    return [
+        ContextItem(
+            layer=ContextLayer.SKILL_PATTERNS,
+            key=row[NAME],
+            content=row[DESCRIPTION],
+            score=score,
+            signals=why,
+            origin=_ORIGINS[row[ORIGIN]],
+            category=row[TYPE],
+        )
+        for row, score, why in found
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemorySource:
-    """Semantic context: memories of everybody the request stands for.
+    """Semantic context: memories of everybody the request stands for, whoever provides them.
 
     Only session memories belong to a session: a request reaches those of its own, and what is known about the user,
     the project and above stays visible whatever the session.
@@ -167,6 +218,35 @@ class MemorySource:
             **arguments(request.identifiers),
         )
         return [_memory_item(hit, request.session_key) for hit in hits]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredMemorySource(StoredSource):
+    """The same for memories of the house's own store."""
+
+    service: MemoryService
+    settings: ContextSettings
+
+    def applies(self, request: LayerRequest) -> bool:
+        """Whether somebody is named."""
+        return bool(accessible_scopes(request.tenant, request.identifiers))
+
+    async def search(self, request: LayerRequest, query: Query) -> ItemSearch:
+        """Finds the memories that fit the query, strongest layer first."""
+        service = self.service
+        given = check_identifiers(**arguments(request.identifiers))
+        reached = await service.hierarchy.complete(request.tenant, given)
+        chosen = LayerSearch(
+            query=request.query,
+            limit=min(request.limit, service.settings.max_search_limit),
+            threshold=self.settings.memory_threshold,
+            filter=_EVERYTHING,
+            explain=True,
+            similarity=service.settings.dedup_similarity,
+        )
+        scopes = accessible_scopes(request.tenant, reached)
+        found = chosen.in_store(scopes, now=service.clock.now(), metrics=service.metrics)
+        return found.then(lambda hits: [_memory_item(hit, request.session_key) for hit in hits])
 
 
 def _memory_item(hit: SearchHit, session_key: str | None) -> ContextItem:

@@ -8,20 +8,24 @@ what counts is how many match and how rare they are, and a name says more than a
 import inspect
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 import anyio
 
 from lamina.context.keywords import extract_keywords
-from lamina.context.types import ContextItem, ContextLayer, Origin
+from lamina.context.stored import ItemSearch, StoredSource
+from lamina.context.types import ContextItem, ContextLayer, LayerRequest, Origin
+from lamina.database.link import Link
 from lamina.embedding.types import Embedder
 from lamina.errors import InvalidInputError
-from lamina.index.query import prepare_query
-from lamina.index.ranking import RankingModel
+from lamina.index.query import Query, prepare_query
+from lamina.index.ranking import Ranked, RankingModel
 from lamina.index.rows import RowBatch
 from lamina.index.scope import ScopeIndex
+from lamina.index.search import Search, Wanted
+from lamina.index.signals import Explanation
 from lamina.index.store import pack_vector
 from lamina.index.terms import analyse, fold, pack
 
@@ -65,7 +69,7 @@ class ToolMatch:
 
     tool: ToolDescriptor
     score: float = 1.0
-    signals: dict[str, float] = field(default_factory=dict)
+    signals: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -85,7 +89,7 @@ class ToolRegistryProvider(Protocol):
         ...
 
 
-class ToolRegistryAdapter:
+class ToolRegistryAdapter(StoredSource):
     """A fixed list of tools as a provider.
 
     The list is copied, so what happens to it outside does not matter. Without an embedder words alone decide.
@@ -128,11 +132,27 @@ class ToolRegistryAdapter:
         ranked = index.rank(
             prepare_query(query, vector), model=self._ranking, limit=most, threshold=self._threshold, now=0.0
         )
+        return self._matches(ranked, keywords, most)
+
+    def ranks_with(self, model: RankingModel) -> bool:
+        """Whether its tools are embedded and can be ranked beside what is ranked with this model."""
+        return self._index is not None and self._embedder is not None and self._ranking is model
+
+    async def search(self, request: LayerRequest, query: Query) -> ItemSearch:
+        """What `search_tools` does, ranked beside other layers."""
+        index = self._index or await self._build()
+
+        def finish(link: Link, rankings: Sequence[Ranked | None]) -> list[ContextItem]:
+            (ranked,) = rankings
+            assert ranked is not None
+            return list(map(tool_item, self._matches(ranked, request.keywords, request.limit)))
+
+        return Search(wanted=(Wanted(scope=index, limit=request.limit, threshold=self._threshold),), finish=finish)
+
+    def _matches(self, ranked: Ranked, keywords: tuple[str, ...], most: int) -> tuple[ToolMatch, ...]:
         found = [
-            ToolMatch(tool=self._tools[entry], score=score, signals=signals.by_name())
-            for entry, score, signals in zip(
-                ranked.entries.tolist(), ranked.scores.tolist(), ranked.signals, strict=True
-            )
+            ToolMatch(tool=self._tools[entry], score=score, signals=Explanation(ranked.signals, at))
+            for at, (entry, score) in enumerate(zip(ranked.entries.tolist(), ranked.scores.tolist(), strict=True))
         ]
         if len(found) < most and self._threshold <= _PART_OF_A_WORD:
             found += self._parts_of_words(keywords, {match.name for match in found})[: most - len(found)]

@@ -88,6 +88,7 @@ _ROWS = Prepared(
 def _vectors(dialect: DialectName) -> Prepared:
     return Prepared(
         sa.select(index_vector.c.entry, index_vector.c.vector).where(
+            index_vector.c.tenant == sa.bindparam("tenant"),
             index_vector.c.model_id == sa.bindparam("model_id"),
             index_vector.c.scope_id == sa.bindparam("scope_id"),
             any_of(index_vector.c.entry, "rows", dialect),
@@ -349,9 +350,9 @@ class SearchEngine:
     def _stored_vectors(self, link: Link, found: _Scope, ranked: Ranked) -> NDArray[np.float32]:
         """The vectors of results of a scan, which keeps none."""
         model = self._require_model()
+        place = {"tenant": found.tenant, "model_id": model.id, "scope_id": found.id}
         rows = number_list(ranked.entries.tolist(), link.name)
-        known = link.run(_VECTORS[link.name], {"model_id": model.id, "scope_id": found.id, "rows": rows}).fetchall()
-        blobs = dict(map(tuple, known))
+        blobs = dict(map(tuple, link.run(_VECTORS[link.name], {**place, "rows": rows}).fetchall()))
         return decode_vectors([blobs.get(entry) for entry in ranked.entries.tolist()], model.dimensions)[0]
 
     def _batches(self, link: Link, found: _Scope, version: int) -> Iterator[tuple[RowBatch, list[int]]]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from lamina.database.link import Link
 from lamina.index.ranking import Ranked
 from lamina.index.scope import ScopeIndex
+from lamina.index.signals import Explanation
 from lamina.index.store import ScopeKey
 
 T_co = TypeVar("T_co", covariant=True)
@@ -41,3 +42,11 @@ class Search(Generic[T_co]):
     def then(self, make: Callable[[T_co], U]) -> "Search[U]":
         """The same search, with something else made of what it finds."""
         return Search(wanted=self.wanted, finish=lambda link, rankings: make(self.finish(link, rankings)))
+
+
+class RankedRow(NamedTuple):
+    """A row of a room's table that was found: whoever shows it takes from it what is needed."""
+
+    row: Any
+    score: float
+    explain: Explanation

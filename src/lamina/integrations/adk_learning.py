@@ -71,7 +71,7 @@ class ToolLearning:
             return None
         if known is None or known.fix is None or known.id in self._handed:
             return None
-        if findings(known.fix, solution_origin(known)):
+        if findings(known.fix, solution_origin(known.pattern, known.origin.value)):
             _log.warning("the fix of learning %s reads like instructions and was not handed out", known.id)
             return None
         self._handed.add(known.id)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from lamina.database.link import Link, Prepared, number_list
 from lamina.database.schema import to_micros
 from lamina.index.ranking import Ranked
-from lamina.index.search import Allowed, Search, Wanted
+from lamina.index.search import Allowed, RankedRow, Search, Wanted
 from lamina.index.signals import Explanation
 from lamina.kernel.cursor import decode_cursor, encode_cursor, fingerprint
 from lamina.knowledge.ranking import lifted
@@ -92,28 +92,29 @@ def entry_search(
     threshold: float,
     now: datetime,
     settings: KnowledgeSettings,
-) -> Search[tuple[KnowledgeHit, ...]]:
-    """Finds the entries that fit best by text, use and age; a category chooses before anything is cut off."""
+) -> Search[list[RankedRow]]:
+    """Finds the rows of entries that fit best by text, use and age; a category chooses before anything is cut off."""
     allowed = None if category is None else _rows_where(_OF_CATEGORY, tenant, category.value)
 
-    def finish(link: Link, rankings: Sequence[Ranked | None]) -> tuple[KnowledgeHit, ...]:
+    def finish(link: Link, rankings: Sequence[Ranked | None]) -> list[RankedRow]:
         (ranked,) = rankings
-        return () if ranked is None else _entry_hits(link, tenant, ranked, limit=limit, now=now, settings=settings)
+        return [] if ranked is None else _best_entries(link, tenant, ranked, limit=limit, now=now, settings=settings)
 
     wanted = Wanted(scope=knowledge_scope(tenant), limit=limit * _POOL, threshold=threshold, allowed=allowed)
     return Search(wanted=(wanted,), finish=finish)
 
 
-def _entry_hits(
+def _best_entries(
     link: Link, tenant: str, ranked: Ranked, *, limit: int, now: datetime, settings: KnowledgeSettings
-) -> tuple[KnowledgeHit, ...]:
-    if not len(ranked.entries):
-        return ()
-    params = {"rows": number_list(ranked.entries.tolist(), link.name), "tenant": tenant}
+) -> list[RankedRow]:
+    entries = ranked.entries.tolist()
+    if not entries:
+        return []
+    params = {"rows": number_list(entries, link.name), "tenant": tenant}
     read = {row[0]: row for row in link.run(_BY_ROWS[link.name], params).fetchall()}
     # On PostgreSQL an entry can go between ranking and reading.
-    places = [place for place, entry in enumerate(ranked.entries.tolist()) if entry in read]
-    rows = [read[entry] for entry in ranked.entries[places].tolist()]
+    places = [place for place, entry in enumerate(entries) if entry in read]
+    rows = [read[entries[place]] for place in places]
     lift = lifted(
         ranked.evidence[places],
         full=ranked.full,
@@ -121,43 +122,45 @@ def _entry_hits(
         age_micros=to_micros(now) - np.array([row[12] for row in rows], np.int64),
         settings=settings,
     )
-    return tuple(
-        KnowledgeHit(
-            entry=entry_from_row(rows[at]),
-            score=float(lift.scores[at]),
-            explain=Explanation(
-                ranked.signals, places[at], {"use": float(lift.use[at]), "recency": float(lift.recency[at])}
-            ),
-        )
-        for at in lift.order[:limit].tolist()
-    )
+    best = lift.order[:limit]
+    parts = zip(*(part[best].tolist() for part in (lift.scores, lift.use, lift.recency)), strict=True)
+    return [
+        RankedRow(rows[at], score, Explanation(ranked.signals, places[at], {"use": use, "recency": recency}))
+        for at, (score, use, recency) in zip(best.tolist(), parts, strict=True)
+    ]
+
+
+def entry_hits(found: Sequence[RankedRow]) -> tuple[KnowledgeHit, ...]:
+    """What `entry_search` found, as callers get it."""
+    return tuple(KnowledgeHit(entry=entry_from_row(row), score=score, explain=why) for row, score, why in found)
 
 
 def reference_search(
     tenant: str, *, type: ReferenceType | None, limit: int, threshold: float
-) -> Search[tuple[ReferenceHit, ...]]:
-    """Finds the references whose name and summary fit best."""
+) -> Search[list[RankedRow]]:
+    """Finds the rows of references whose name and summary fit best."""
     allowed = None if type is None else _rows_where(_OF_TYPE, tenant, type.value)
 
-    def finish(link: Link, rankings: Sequence[Ranked | None]) -> tuple[ReferenceHit, ...]:
+    def finish(link: Link, rankings: Sequence[Ranked | None]) -> list[RankedRow]:
         (ranked,) = rankings
-        return () if ranked is None else _reference_hits(link, tenant, ranked)
+        entries = [] if ranked is None else ranked.entries.tolist()
+        if ranked is None or not entries:
+            return []
+        params = {"rows": number_list(entries, link.name), "tenant": tenant}
+        read = {row[0]: row for row in link.run(_REFERENCES_BY_ROWS[link.name], params).fetchall()}
+        return [
+            RankedRow(read[entry], score, Explanation(ranked.signals, at))
+            for at, (entry, score) in enumerate(zip(entries, ranked.scores.tolist(), strict=True))
+            if entry in read
+        ]
 
     wanted = Wanted(scope=reference_scope(tenant), limit=limit, threshold=threshold, allowed=allowed)
     return Search(wanted=(wanted,), finish=finish)
 
 
-def _reference_hits(link: Link, tenant: str, ranked: Ranked) -> tuple[ReferenceHit, ...]:
-    if not len(ranked.entries):
-        return ()
-    entries = ranked.entries.tolist()
-    params = {"rows": number_list(entries, link.name), "tenant": tenant}
-    read = {row[0]: row for row in link.run(_REFERENCES_BY_ROWS[link.name], params).fetchall()}
-    return tuple(
-        ReferenceHit(reference=reference_from_row(read[entry]), score=score, explain=Explanation(ranked.signals, at))
-        for at, (entry, score) in enumerate(zip(entries, ranked.scores.tolist(), strict=True))
-        if entry in read
-    )
+def reference_hits(found: Sequence[RankedRow]) -> tuple[ReferenceHit, ...]:
+    """What `reference_search` found, as callers get it."""
+    return tuple(ReferenceHit(reference=reference_from_row(row), score=score, explain=why) for row, score, why in found)
 
 
 def _rows_of(column: sa.Column[Any]) -> Prepared:

@@ -14,7 +14,7 @@ from lamina.index.store import Indexable, bury, forget, touch
 from lamina.kernel.checks import check_choice, check_json, check_name, check_share, check_text
 from lamina.kernel.redact import redact_value
 from lamina.knowledge.named import NamedTextService
-from lamina.knowledge.reading import get_reference, list_references, reference_search
+from lamina.knowledge.reading import get_reference, list_references, reference_hits, reference_search
 from lamina.knowledge.rows import (
     REFERENCE_COLUMNS,
     reference_from_row,
@@ -120,7 +120,7 @@ class ReferenceService(NamedTextService):
             if not settings.enabled:
                 return ()
             search = reference_search(self.tenant, type=chosen, limit=size, threshold=least)
-            return await self._found(search, await self._query(text, vector, "reference_search"))
+            return reference_hits(await self._found(search, await self._query(text, vector, "reference_search")))
 
     async def _checked(
         self,

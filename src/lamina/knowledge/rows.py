@@ -52,6 +52,14 @@ REFERENCE_COLUMNS: tuple[sa.Column[Any], ...] = (
 )
 
 
+KEY, CATEGORY, CONTENT, ORIGIN = (
+    ENTRY_COLUMNS.index(knowledge.c[name]) for name in ("key", "category", "content", "origin")
+)
+REFERENCE_NAME, LOCATION, SUMMARY, REFERENCE_ORIGIN = (
+    REFERENCE_COLUMNS.index(external_reference.c[name]) for name in ("name", "location", "summary", "origin")
+)
+
+
 def knowledge_scope(tenant: str) -> ScopeKey:
     """A tenant's knowledge is one scope."""
     return ScopeKey(tenant=tenant, kind="knowledge", key="all", label="knowledge")

@@ -16,7 +16,7 @@ from lamina.errors import KnowledgeNotFoundError, RateLimitedError
 from lamina.kernel.checks import check_choice, check_name, check_number, check_share, check_tags, check_text
 from lamina.kernel.saved import SavedListener, SavedText
 from lamina.knowledge.named import NamedTextService
-from lamina.knowledge.reading import entry_search, get_entry, get_versions, list_entries
+from lamina.knowledge.reading import entry_hits, entry_search, get_entry, get_versions, list_entries
 from lamina.knowledge.rows import knowledge_scope, searched_text
 from lamina.knowledge.types import (
     Category,
@@ -148,7 +148,7 @@ class KnowledgeService(NamedTextService):
             search = entry_search(
                 self.tenant, category=chosen, limit=size, threshold=least, now=self.clock.now(), settings=settings
             )
-            return await self._found(search, await self._query(text, vector, "knowledge_search"))
+            return entry_hits(await self._found(search, await self._query(text, vector, "knowledge_search")))
 
     async def used(self, keys: Sequence[str]) -> int:
         """Count that entries were put before a model: use count and relevance rise; how many of them exist."""

@@ -14,11 +14,11 @@ from lamina.database.schema import from_micros
 from lamina.index.engine import SearchEngine
 from lamina.index.query import Query
 from lamina.index.ranking import Ranked
-from lamina.index.search import Allowed, Search, Wanted
+from lamina.index.search import Allowed, RankedRow, Search, Wanted
 from lamina.index.signals import Explanation
 from lamina.kernel.cursor import decode_cursor, encode_cursor, fingerprint
 from lamina.knowledge.statements import select_rows
-from lamina.learning.rows import LEARNING_COLUMNS, learning_from_row, learning_scope
+from lamina.learning.rows import ALPHA, BETA, LEARNING_COLUMNS, learning_from_row, learning_scope
 from lamina.learning.selection import Selection
 from lamina.learning.tables import CONFIDENCE, learning
 from lamina.learning.types import Learning, LearningCategory, LearningHit, LearningPage, LearningStatistics
@@ -60,26 +60,26 @@ def learning_search(
     limit: int,
     threshold: float,
     now: datetime,
-) -> Search[tuple[LearningHit, ...]]:
-    """Finds the learnings that fit best among those the selection lets through."""
+) -> Search[list[RankedRow]]:
+    """Finds the rows of learnings that fit best among those the selection lets through."""
     wanted = Wanted(scope=learning_scope(tenant), limit=limit * _POOL, threshold=threshold)
 
-    def finish(link: Link, rankings: Sequence[Ranked | None]) -> tuple[LearningHit, ...]:
+    def finish(link: Link, rankings: Sequence[Ranked | None]) -> list[RankedRow]:
         (ranked,) = rankings
         if ranked is None:
-            return ()
+            return []
         hits = _hits(link, tenant, ranked, selection, limit)
         if len(hits) < limit and len(ranked.entries) == wanted.limit:
             # Others may pass further down: ask for all that may be shown, and rank only those.
             all_allowed = replace(wanted, limit=limit, allowed=_rows_where(tenant, selection))
             (ranked,) = engine.rank_all(link, [all_allowed], query, now=now.timestamp())
             hits = [] if ranked is None else _hits(link, tenant, ranked, selection, limit)
-        return tuple(hits)
+        return hits
 
     return Search(wanted=(wanted,), finish=finish)
 
 
-def _hits(link: Link, tenant: str, ranked: Ranked, selection: Selection, limit: int) -> list[LearningHit]:
+def _hits(link: Link, tenant: str, ranked: Ranked, selection: Selection, limit: int) -> list[RankedRow]:
     """The best of the ranked that the selection lets through; mostly the first ones do, and the rest is not read."""
     first = _READ_FIRST * limit
     hits = _matching(link, tenant, ranked, range(first), selection, limit)
@@ -90,22 +90,26 @@ def _hits(link: Link, tenant: str, ranked: Ranked, selection: Selection, limit: 
 
 def _matching(
     link: Link, tenant: str, ranked: Ranked, places: range, selection: Selection, limit: int
-) -> list[LearningHit]:
+) -> list[RankedRow]:
     entries = ranked.entries[places.start : places.stop].tolist()
     if not entries:
         return []
     params = {"rows": number_list(entries, link.name), "tenant": tenant}
     read = {row[0]: row for row in link.run(_BY_ROWS[link.name], params).fetchall()}
-    hits: list[LearningHit] = []
+    hits: list[RankedRow] = []
     for place, entry in zip(places, entries, strict=False):
         row = read.get(entry)  # on PostgreSQL an entry can go between ranking and reading
         if row is not None and selection.matches(row):
-            found = learning_from_row(row)
-            explain = Explanation(ranked.signals, place, {"confidence": found.confidence})
-            hits.append(LearningHit(learning=found, score=float(ranked.scores[place]), explain=explain))
+            why = Explanation(ranked.signals, place, {"confidence": row[ALPHA] / (row[ALPHA] + row[BETA])})
+            hits.append(RankedRow(row, float(ranked.scores[place]), why))
             if len(hits) == limit:
                 break
     return hits
+
+
+def learning_hits(found: Sequence[RankedRow]) -> tuple[LearningHit, ...]:
+    """What `learning_search` found, as callers get it."""
+    return tuple(LearningHit(learning=learning_from_row(row), score=score, explain=why) for row, score, why in found)
 
 
 def _rows_where(tenant: str, selection: Selection) -> Allowed:

@@ -36,8 +36,9 @@ LEARNING_COLUMNS: tuple[sa.Column[Any], ...] = (
     learning.c.last_seen_at,
 )
 """In the order `learning_from_row` reads them."""
-TOOL, FIX, CATEGORY, ALPHA, BETA = (
-    LEARNING_COLUMNS.index(learning.c[name]) for name in ("tool", "fix", "category", "alpha", "beta")
+ID, TOOL, TRIGGER, PATTERN, FIX, CATEGORY, ORIGIN, ALPHA, BETA = (
+    LEARNING_COLUMNS.index(learning.c[name])
+    for name in ("id", "tool", "trigger", "pattern", "fix", "category", "origin", "alpha", "beta")
 )
 
 

@@ -19,7 +19,14 @@ from lamina.learning.checked import CheckedLearning, said
 from lamina.learning.engine import LearningEngine
 from lamina.learning.pattern import extract_pattern
 from lamina.learning.proxy import name_of, watch_of, wrap
-from lamina.learning.reading import get_learning, known_learning, learning_search, list_learnings, statistics
+from lamina.learning.reading import (
+    get_learning,
+    known_learning,
+    learning_hits,
+    learning_search,
+    list_learnings,
+    statistics,
+)
 from lamina.learning.rows import identity_of, learning_from_row
 from lamina.learning.saving import LearningSaver, slot_of
 from lamina.learning.selection import Selection
@@ -254,7 +261,7 @@ class LearningService(CheckedLearning):
                 threshold=least,
                 now=self.clock.now(),
             )
-            return await self._found(search, asked)
+            return learning_hits(await self._found(search, asked))
 
     async def delete(self, id: str, *, session_key: str | None = None) -> None:
         """Forget a learning with its index rows. Raises LearningNotFoundError."""

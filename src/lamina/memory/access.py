@@ -7,6 +7,7 @@ The same rule serves adding and searching, so that what was added is found by th
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Literal
 
 from lamina.errors import InvalidInputError, MissingIdentifierError
@@ -36,6 +37,7 @@ def walk_up(identifiers: Identifiers, parent: HierarchyLookup) -> Identifiers:
     return replace(identifiers, team_id=team, org_id=org, company_id=company)
 
 
+@lru_cache(maxsize=1024)
 def accessible_scopes(tenant: str, reached: Identifiers) -> tuple[Scope, ...]:
     """Every scope within reach of identifiers that `walk_up` completed, strongest precedence first."""
     given = reached.to_dict()

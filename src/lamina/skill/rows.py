@@ -22,7 +22,7 @@ _FIELDS = (
 )  # fmt: skip
 COLUMNS: tuple[sa.Column[Any], ...] = tuple(skill.c[name] for name in _FIELDS)
 """In the order `skill_from_row` reads them; the row's number and its place in the index come first."""
-STATUS = _FIELDS.index("status")
+NAME, DESCRIPTION, TYPE, STATUS, ORIGIN = map(_FIELDS.index, ("name", "description", "type", "status", "origin"))
 VERSION_FIELDS = ("version", "description", "type", "definition", "parameters", "metadata", "created_by", "saved_at")
 VERSION_COLUMNS: tuple[sa.Column[Any], ...] = tuple(skill_version.c[name] for name in VERSION_FIELDS)
 

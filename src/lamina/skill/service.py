@@ -17,7 +17,15 @@ from lamina.kernel.checks import check_choice, check_limit, check_query, check_s
 from lamina.skill.composite import ToolSet
 from lamina.skill.folder import find_folders, write_folder
 from lamina.skill.keeping import SkillKeeper, not_found
-from lamina.skill.store import active_skills, change_skill, delete_skill, get_versions, list_skills, skill_search
+from lamina.skill.store import (
+    active_skills,
+    change_skill,
+    delete_skill,
+    get_versions,
+    list_skills,
+    skill_hits,
+    skill_search,
+)
 from lamina.skill.types import (
     ImportReport,
     Skill,
@@ -158,7 +166,8 @@ class SkillService(SkillKeeper):
                 vector = await self._vector(text, "query", "skill_search")
             asked, now = prepare_query(text, vector), self.clock.now()
             search = skill_search(self.engine, self.tenant, asked, status=chosen, limit=size, threshold=least, now=now)
-            return await self.database.read(lambda link: self.engine.search(link, search, asked, now=now.timestamp()))
+            found = await self.database.read(lambda link: self.engine.search(link, search, asked, now=now.timestamp()))
+            return skill_hits(found)
 
     async def approve(self, name: str, *, by: str | None = None, version: int | None = None) -> Skill:
         """Let a skill run. With `version`, only if that is still the latest: what was looked at is what is approved.

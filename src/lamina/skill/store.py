@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from lamina.index.engine import SearchEngine
 from lamina.index.late import put_terms
 from lamina.index.query import Query
 from lamina.index.ranking import Ranked
-from lamina.index.search import Search, Wanted
+from lamina.index.search import RankedRow, Search, Wanted
 from lamina.index.signals import Explanation
 from lamina.index.store import Indexable, bury, forget, touch
 from lamina.kernel.cursor import decode_cursor, encode_cursor, fingerprint
@@ -244,8 +244,8 @@ def skill_search(
     limit: int,
     threshold: float,
     now: datetime,
-) -> Search[tuple[SkillHit, ...]]:
-    """Finds the skills whose name and description fit best; a status chooses before anything is cut off."""
+) -> Search[list[RankedRow]]:
+    """Finds the rows of skills whose name and description fit best; a status chooses before anything is cut off."""
     wanted = Wanted(scope=skill_scope(tenant), limit=limit if status is None else limit * _POOL, threshold=threshold)
 
     def with_status(link: Link, _scope_id: int) -> NDArray[np.int64]:
@@ -253,7 +253,7 @@ def skill_search(
         found = link.run(_OF_STATUS, {"tenant": tenant, "status": status.value}).fetchall()
         return np.fromiter(chain.from_iterable(found), np.int64, count=len(found))
 
-    def finish(link: Link, rankings: Sequence[Ranked | None]) -> tuple[SkillHit, ...]:
+    def finish(link: Link, rankings: Sequence[Ranked | None]) -> list[RankedRow]:
         (ranked,) = rankings
         hits = _hits(link, tenant, ranked, status, limit)
         if status is not None and len(hits) < limit and ranked is not None and len(ranked.entries) == wanted.limit:
@@ -267,28 +267,24 @@ def skill_search(
     return Search(wanted=(wanted,), finish=finish)
 
 
-def _hits(
-    link: Link, tenant: str, ranked: Ranked | None, status: SkillStatus | None, limit: int
-) -> tuple[SkillHit, ...]:
-    if ranked is None or not len(ranked.entries):
-        return ()
-    entries = ranked.entries.tolist()
+def _hits(link: Link, tenant: str, ranked: Ranked | None, status: SkillStatus | None, limit: int) -> list[RankedRow]:
+    entries = [] if ranked is None else ranked.entries.tolist()
+    if ranked is None or not entries:
+        return []
     params = {"rows": number_list(entries, link.name), "tenant": tenant}
     read = {row[0]: row for row in link.run(_BY_ROWS[link.name], params).fetchall()}
     # On PostgreSQL an entry can go between ranking and reading.
-    places = [place for place, entry in enumerate(entries) if entry in read and _has(read[entry], status)]
-    return tuple(
-        SkillHit(
-            skill=skill_from_row(read[entries[place]]),
-            score=float(ranked.scores[place]),
-            signals=Explanation(ranked.signals, place),
-        )
-        for place in places[:limit]
+    found = (
+        RankedRow(read[entry], score, Explanation(ranked.signals, at))
+        for at, (entry, score) in enumerate(zip(entries, ranked.scores.tolist(), strict=True))
+        if entry in read and (status is None or read[entry][STATUS] == status.value)
     )
+    return list(islice(found, limit))
 
 
-def _has(row: Any, status: SkillStatus | None) -> bool:
-    return status is None or row[STATUS] == status.value
+def skill_hits(found: Sequence[RankedRow]) -> tuple[SkillHit, ...]:
+    """What `skill_search` found, as callers get it."""
+    return tuple(SkillHit(skill=skill_from_row(row), score=score, signals=why) for row, score, why in found)
 
 
 def _find(link: Link, tenant: str, name: str, *, hold: bool = False) -> Any:
