@@ -12,6 +12,7 @@ from lamina.context.rendering import safe_text
 _SPELT_OUT = re.compile(r"(?<!\w)\w(?:[ .*_-]\w){4,}(?!\w)")
 _ENCODED = re.compile(r"(?<![\w+/=-])[A-Za-z0-9+/_-]{20,}(?:\r?\n[A-Za-z0-9+/_-]+){0,64}={0,2}(?![\w+/])")
 _EMPHASIS = re.compile(r"[*`~]+|(?<!\w)_+|_+(?!\w)")
+_MARK = re.compile("[*`~_]")
 _LOOKALIKES = str.maketrans("аеорсхуіјѕԁһոԛԝαεικνορτυχϲϳ", "aeopcxyijsdhnqwaeikvoptuxcj")
 _TELLING = """
     ignore disregard forget override bypass obey previous prior instruction instructions rules prompt prompts system
@@ -34,7 +35,7 @@ def undisguised(text: str) -> Iterator[str]:
         yield plain
         if (latin := plain.casefold().translate(_LOOKALIKES)) != plain.casefold():
             yield latin
-    if (bare := _EMPHASIS.sub("", plain)) != plain:
+    if _MARK.search(plain) and (bare := _EMPHASIS.sub("", plain)) != plain:
         yield bare
     if _SPELT_OUT.search(plain):
         yield _SPELT_OUT.sub(lambda run: re.sub(r"[ .*_-]", "", run[0]), re.sub(r"  +", "\n", plain))
@@ -50,9 +51,12 @@ def undisguised(text: str) -> Iterator[str]:
 
 def _leet_words(small: str) -> Iterator[str]:
     """The words that are telling once their digits are read as letters."""
-    for match in _LEET_WORD.finditer(small):
-        if _without_leet(match[0]) in _TELLING:
-            yield match[0]
+    for chunk in small.split():
+        if chunk.isalpha():
+            continue
+        for match in _LEET_WORD.finditer(chunk):
+            if _without_leet(match[0]) in _TELLING:
+                yield match[0]
 
 
 def _without_leet(text: str) -> str:
