@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lamina.embedding import static
 from lamina.embedding.static import MAX_CHARACTERS, StaticEmbedder
 from lamina.embedding.types import Embedder, Purpose
 
@@ -53,6 +54,21 @@ def test_a_question_finds_the_memory_that_answers_it() -> None:
 @pytest.mark.parametrize("text", ["", " ", "\n\t ", "\x00", "\ud800", "\u200b"])
 def test_a_text_without_known_tokens_is_a_zero_row(text: str) -> None:
     assert not MODEL.encode([text]).any()
+
+
+@given(st.text(st.characters(max_codepoint=127)) | st.text())
+def test_words_that_are_remembered_are_the_tokens_of_the_text(text: str) -> None:
+    whole = MODEL._tokenizer.encode(text.encode("utf-8", "ignore").decode(), add_special_tokens=False).ids
+    (cut,) = MODEL._token_ids([text])
+    assert cut == whole
+
+
+def test_words_are_forgotten_when_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(static, "_MOST_WORDS", 2)
+    embedder = StaticEmbedder()
+    row = embedder.encode(["one two three four two three"])
+    assert len(embedder._words) <= 2
+    assert row.tolist() == MODEL.encode(["one two three four two three"]).tolist()
 
 
 def test_no_texts_give_no_rows() -> None:

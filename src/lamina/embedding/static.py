@@ -4,6 +4,7 @@ Not for understanding word order: a text's vector is the weighted sum of its tok
 """
 
 import json
+import re
 from collections.abc import Sequence
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -13,6 +14,8 @@ import anyio.to_thread
 import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
+from tokenizers.normalizers import BertNormalizer
+from tokenizers.pre_tokenizers import BertPreTokenizer
 
 from lamina.embedding.types import Purpose
 
@@ -22,6 +25,10 @@ MAX_CHARACTERS: Final = 32_768
 _INLINE_TEXTS: Final = 8
 _INLINE_CHARACTERS: Final = 4_000
 _TEXTS_PER_STEP: Final = 512
+_MOST_WORDS: Final = 1 << 16
+
+_PLAIN = re.compile(r"[\t\n\r -~]*")
+_PLAIN_WORD = re.compile(r"[a-z0-9]+|[!-/:-@\[-`{-~]")
 
 
 class StaticEmbedder:
@@ -42,6 +49,15 @@ class StaticEmbedder:
             self._vectors: NDArray[np.int8] = np.load(file, allow_pickle=False)
         with (source / "scales.npy").open("rb") as file:
             self._scales: NDArray[np.float32] = np.load(file, allow_pickle=False).astype(np.float32)
+        # BERT's tokenizer cuts plain text into words and takes each by itself, so words can be remembered.
+        normalizer, splitter = self._tokenizer.normalizer, self._tokenizer.pre_tokenizer
+        self._word_by_word = (
+            isinstance(normalizer, BertNormalizer)
+            and normalizer.lowercase
+            and isinstance(splitter, BertPreTokenizer)
+            and not self._tokenizer.get_added_tokens_decoder()
+        )
+        self._words: dict[str, list[int]] = {}
         tokens = self._tokenizer.get_vocab_size()
         if self._vectors.shape[0] != tokens or self._scales.shape != (tokens,):
             raise ValueError(f"The files in {source} do not belong to one model.")
@@ -79,9 +95,23 @@ class StaticEmbedder:
     def _token_ids(self, texts: Sequence[str]) -> list[list[int]]:
         clean = [_readable(text) for text in texts]
         if len(clean) <= _INLINE_TEXTS:  # one by one: the tokenizer's thread pool costs more than it saves
-            return [self._tokenizer.encode(text, add_special_tokens=False).ids for text in clean]
+            return [self._ids(text) for text in clean]
         batch = self._tokenizer.encode_batch_fast(clean, add_special_tokens=False)
         return [encoding.ids for encoding in batch]
+
+    def _ids(self, text: str) -> list[int]:
+        if not self._word_by_word or _PLAIN.fullmatch(text) is None:
+            return self._tokenizer.encode(text, add_special_tokens=False).ids
+        ids: list[int] = []
+        for word in _PLAIN_WORD.findall(text.lower()):
+            known = self._words.get(word)
+            if known is None:
+                known = self._tokenizer.encode(word, add_special_tokens=False).ids
+                if len(self._words) >= _MOST_WORDS:
+                    self._words.clear()
+                self._words[word] = known
+            ids += known
+        return ids
 
     def _pool(self, rows: list[list[int]], out: NDArray[np.float32]) -> None:
         # Row by row: a small product each is faster than one large gather with sums over its parts.
