@@ -1,7 +1,6 @@
 """`lamina proxy`: an endpoint that any client of OpenAI's protocol can use, with a memory."""
 
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -44,11 +43,12 @@ def proxy(
     import asyncio
 
     from lamina.observability.logging import configure_logging
+    from lamina.server.serving import checked
 
     settings = call.settings().settings
     given = {"upstream": upstream, "port": port, "host": host}
     changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    settings = settings.model_copy(update={"server": replace(settings.server, **changes)})
+    settings = settings.model_copy(update={"server": checked(settings.server, **changes)})
     configure_logging(settings.logging.level, settings.logging.format)
     asyncio.run(_serve(call, settings))
 

@@ -4,6 +4,7 @@ Whatever cannot be read is not stored; the client gets it all the same.
 """
 
 import json
+import logging
 import zlib
 from collections.abc import Callable
 from typing import Any, Final
@@ -11,6 +12,7 @@ from typing import Any, Final
 from lamina.server.form import AnswerReader, ChatMessage
 from lamina.server.headers import RawHeaders, text_of
 
+_log = logging.getLogger("lamina.server")
 _MOST_BYTES: Final = 64_000_000
 _DONE: Final = b"[DONE]"
 
@@ -29,7 +31,6 @@ class Listening:
         self._size = 0
         self.given_up: str | None = None
         """Why the answer was not read to its end."""
-        self.is_whole = False
 
     def began(self, status: int, headers: RawHeaders) -> None:
         """Only successes are answers."""
@@ -38,13 +39,15 @@ class Listening:
         encoding = (text_of(headers, "content-encoding") or "identity").strip().lower()
         if encoding in ("gzip", "x-gzip", "deflate"):
             self._unpack = zlib.decompressobj(wbits=47)
-        elif encoding != "identity":
+        elif self._reads and encoding != "identity":
             self._give_up("unknown_encoding")
 
     def heard(self, piece: bytes) -> None:
         """Read what can be read so far."""
-        if not self._reads:
-            return
+        if self._reads:
+            self._guarded(lambda: self._take(piece))
+
+    def _take(self, piece: bytes) -> None:
         try:
             data = piece if self._unpack is None else self._unpack.decompress(piece, _MOST_BYTES)
         except zlib.error:
@@ -58,19 +61,35 @@ class Listening:
         if self._streams:
             self._take_lines()
 
-    def ended(self, whole: bool) -> None:
-        """Read the rest, and tell."""
-        if self._reads and not self._streams and whole:
-            body = _object(bytes(self._kept))
-            if body is None:
-                self._give_up("unreadable")
-            else:
-                self.reader.whole(body)
-        elif self._reads and self._streams:
-            self._take_line(bytes(self._kept))
+    def ended(self) -> None:
+        """Read the rest, and tell.
+
+        An answer is whole when the model said so: many clients leave as soon as they have read that.
+        """
+        if self._reads:
+            self._guarded(self._take_rest)
         self._kept.clear()
-        self.is_whole = whole and self.reader.finished
         self._ended(self)
+
+    def _take_rest(self) -> None:
+        if self._streams:
+            self._take_line(bytes(self._kept))
+        elif (body := _object(bytes(self._kept))) is not None:
+            self.reader.whole(body)
+        else:
+            self._give_up("unreadable")
+
+    def _guarded(self, read: Callable[[], None]) -> None:
+        try:
+            read()
+        except Exception:  # noqa: BLE001 -- isolation: an answer passes, whether or not we can read it
+            _log.warning("an answer could not be read", exc_info=True)
+            self._give_up("unreadable")
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the model came to an end."""
+        return self.reader.finished
 
     def messages(self) -> list[ChatMessage]:
         """What the assistant said, as far as it came."""

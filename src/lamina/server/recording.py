@@ -7,6 +7,7 @@ import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import Coroutine, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -48,6 +49,7 @@ class Recorder:
         self.app = app
         self._records: OrderedDict[str, asyncio.Future[Record]] = OrderedDict()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._turns: set[asyncio.Future[None]] = set()
 
     async def record(self, key: str) -> Record:
         """What is known of a session, read from the store at the first time. Raises what the store raises."""
@@ -70,13 +72,22 @@ class Recorder:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
+    def open(self) -> "asyncio.Future[None]":
+        """Begin a turn; it lasts until the future has a result."""
+        turn = asyncio.get_running_loop().create_future()
+        self._turns.add(turn)
+        turn.add_done_callback(self._turns.discard)
+        return turn
+
     async def settle(self, deadline_s: float | None = None) -> None:
-        """Wait until what was begun is stored, or the time is over; what is left then is counted as failed."""
-        if self._tasks:
-            _, left = await asyncio.wait(self._tasks, timeout=deadline_s)
-            for task in left:
-                task.cancel()
-                self.failed("CANCELLED")
+        """Wait until the turns under way have ended and are stored, or the time is over; the rest counts as failed."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(deadline_s):
+                while self._turns or self._tasks:
+                    await asyncio.wait((*self._turns, *self._tasks), return_when=asyncio.FIRST_COMPLETED)
+        for task in tuple(self._tasks):
+            task.cancel()
+            self.failed("CANCELLED")
 
     def failed(self, code: str) -> None:
         """Count something that was not stored."""
@@ -114,6 +125,7 @@ class Recording:
         self._user = caller.user_id
         self._said = said
         self._alone = caller.named and all(one.message.role is Role.USER for one in said)
+        self._turn = recorder.open()
         self._after: Placed | None = None
         """Where the answer belongs, once what was asked is stored."""
 
@@ -125,6 +137,7 @@ class Recording:
         """Store the answer, as far as it came, after what was asked."""
         if answer:
             self._recorder.start(self._store(answer, whole=whole))
+        self._turn.set_result(None)
 
     async def _store(self, answer: Sequence[Said] = (), *, whole: bool = False) -> None:
         record = await self._recorder.record(self._key)

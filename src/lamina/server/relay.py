@@ -35,8 +35,8 @@ class Listener(Protocol):
         """A piece of the body was passed on."""
         ...
 
-    def ended(self, whole: bool) -> None:
-        """The answer is over; `whole` unless it was cut off or nobody waits for it any more."""
+    def ended(self) -> None:
+        """The answer is over: it came to its end, was cut off, never came, or nobody waits for it any more."""
         ...
 
 
@@ -78,40 +78,38 @@ class Relay:
     async def _work(self, send: Send) -> None:
         try:
             outgoing = await self._prepare()
-            with self._metrics.measure(_OPERATION):
-                answer = await self._ask(outgoing)
-        except EndpointError as problem:
-            await send_error(send, problem)
+        except EndpointError as error:
+            await send_error(send, error)
             return
-        listener, whole = outgoing.listener or _Nobody(), False
+        listener = outgoing.listener or _Nobody()
         try:
-            listener.began(answer.status, answer.headers)
-            await self._pass_on(answer, outgoing, listener, send)
-            whole = True
+            await self._exchange(outgoing, listener, send)
+        except EndpointError as error:
+            self._failed(error.code)
+            await send_error(send, error)
         except CutOffError as cut:
             # Nothing more is sent: the server closes the connection, and the client sees that the end is missing.
             self._failed(cut.code)
         finally:
-            try:
-                await answer.aclose()
-            finally:
-                listener.ended(whole)
+            listener.ended()
 
-    async def _ask(self, outgoing: Outgoing) -> UpstreamAnswer:
+    async def _exchange(self, outgoing: Outgoing, listener: Listener, send: Send) -> None:
+        with self._metrics.measure(_OPERATION):
+            answer = await self._upstream.ask(outgoing.method, outgoing.target, outgoing.headers, outgoing.body)
         try:
-            return await self._upstream.ask(outgoing.method, outgoing.target, outgoing.headers, outgoing.body)
-        except EndpointError as problem:
-            self._failed(problem.code)
-            if outgoing.listener is not None:
-                outgoing.listener.ended(False)
-            raise
+            listener.began(answer.status, answer.headers)
+            await self._pass_on(answer, outgoing, listener, send)
+        finally:
+            await answer.aclose()
 
     async def _pass_on(self, answer: UpstreamAnswer, outgoing: Outgoing, listener: Listener, send: Send) -> None:
         headers = to_client(answer.headers, outgoing.added)
         await send({"type": "http.response.start", "status": answer.status, "headers": headers})
         async for piece in answer.pieces():
-            await send({"type": "http.response.body", "body": piece, "more_body": True})
-            listener.heard(piece)
+            try:
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+            finally:  # a client that has all it wants may be gone already
+                listener.heard(piece)
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     def _failed(self, code: str) -> None:
@@ -126,7 +124,7 @@ class _Nobody:
 
     def heard(self, piece: bytes) -> None: ...
 
-    def ended(self, whole: bool) -> None: ...
+    def ended(self) -> None: ...
 
 
 async def send_error(send: Send, problem: EndpointError) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import os
 import socket
 from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -10,7 +11,9 @@ from typing import Any, Final
 from lamina.app import App
 from lamina.endpoint.settings import ServerSettings
 from lamina.errors import ConfigurationError
+from lamina.server.access import require_safe
 from lamina.server.proxy import Proxy
+from lamina.server.upstream import Upstream
 
 try:
     import uvicorn
@@ -58,7 +61,7 @@ async def serving(
     `changes` are settings of the section `server`, such as `upstream="http://localhost:11434/v1"` or `port=0`. Raises
     ConfigurationError for settings that cannot work and a port that is taken.
     """
-    chosen = replace(settings or app.settings.server, **changes)
+    chosen = checked(settings or app.settings.server, **changes)
     async with Proxy(app, chosen, environ=environ) as proxy:
         with _listening(chosen) as listener:
             server = _Server(_config(proxy, chosen))
@@ -68,6 +71,17 @@ async def serving(
             finally:
                 server.stopping.set()
                 await task
+
+
+def checked(settings: ServerSettings, **changes: Any) -> ServerSettings:
+    """The settings with some of them changed. Raises ConfigurationError for what cannot work, before anything opens."""
+    try:
+        chosen = replace(settings, **changes)
+    except ValueError as error:
+        raise ConfigurationError(f"server: {error}", details={"name": "server"}) from None
+    require_safe(chosen)
+    Upstream(chosen)
+    return chosen
 
 
 def _config(proxy: Proxy, settings: ServerSettings) -> uvicorn.Config:
@@ -87,10 +101,16 @@ def _config(proxy: Proxy, settings: ServerSettings) -> uvicorn.Config:
 
 def _listening(settings: ServerSettings) -> socket.socket:
     """A socket that takes connections from now on: whoever connects before the server looks is only kept waiting."""
+    # The protocol is named because only then asyncio sends small pieces at once, without waiting for company.
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        listener = socket.create_server((settings.host, settings.port), family=family, backlog=_BACKLOG)
+        if os.name == "posix":
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((settings.host, settings.port))
+        listener.listen(_BACKLOG)
     except OSError as error:
+        listener.close()
         raise ConfigurationError(
             f"Cannot listen on {settings.host}, port {settings.port}: {error.strerror or error}.",
             details={"next": "Choose another port with --port, or stop what uses it."},

@@ -5,25 +5,23 @@ client's to decide about. Neither errors nor logs show a key, or what was sent.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Final
 from urllib.parse import urlsplit
 
 from lamina.endpoint.address import host_of
 from lamina.endpoint.settings import ServerSettings
 from lamina.errors import ConfigurationError
+from lamina.server.connections import Connections, httpcore2
 from lamina.server.error import EndpointError
 from lamina.server.headers import RawHeaders
 
-try:
-    import httpcore2
-except ImportError as missing:
-    raise ConfigurationError("The endpoint needs more packages: pip install 'lamina[server]'") from missing
-
-_IDLE_CONNECTIONS: Final = 64
-_KEPT_S: Final = 30.0
 _FAILURES: Final = (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.UnsupportedProtocol, OSError)
+
+
+GiveBack = Callable[[], Awaitable[None]]
 
 
 class CutOffError(Exception):
@@ -37,8 +35,9 @@ class CutOffError(Exception):
 class UpstreamAnswer:
     """An answer whose body is still to come; close it."""
 
-    def __init__(self, response: httpcore2.Response, deadline: float | None) -> None:
+    def __init__(self, response: httpcore2.Response, give_back: GiveBack, deadline: float | None) -> None:
         self._response = response
+        self._give_back = give_back
         self._deadline = deadline
         self.status = response.status
         self.headers: RawHeaders = response.headers
@@ -60,7 +59,10 @@ class UpstreamAnswer:
 
     async def aclose(self) -> None:
         """Let the connection go; what is still to come is not read, and the upstream learns of it."""
-        await self._response.aclose()
+        try:
+            await self._response.aclose()
+        finally:
+            await self._give_back()
 
 
 class Upstream:
@@ -83,11 +85,9 @@ class Upstream:
         self._settings = settings
         idle = settings.idle_timeout_s
         self._timeouts = {"connect": settings.connect_timeout_s, "read": idle, "write": idle, "pool": idle}
-        self._pool = httpcore2.AsyncConnectionPool(
-            ssl_context=httpcore2.default_ssl_context() if parts.scheme == "https" else None,
-            max_connections=None,
-            max_keepalive_connections=_IDLE_CONNECTIONS,
-            keepalive_expiry=_KEPT_S,
+        self._connections = Connections(
+            httpcore2.URL(settings.upstream).origin,
+            httpcore2.default_ssl_context() if parts.scheme == "https" else None,
         )
 
     async def ask(self, method: str, target: bytes, headers: RawHeaders, body: bytes) -> UpstreamAnswer:
@@ -106,13 +106,20 @@ class Upstream:
         )
         total = self._settings.total_timeout_s
         deadline = asyncio.get_running_loop().time() + total if total else None
-        with self._translated():
-            async with asyncio.timeout_at(deadline):
-                return UpstreamAnswer(await self._pool.handle_async_request(request), deadline)
+        connection = await self._connections.take()
+        give_back = partial(self._connections.give_back, connection)
+        try:
+            with self._translated():
+                async with asyncio.timeout_at(deadline):
+                    response = await connection.handle_async_request(request)
+        except BaseException:  # boundary: whatever went wrong, the connection does not stay open
+            await give_back()
+            raise
+        return UpstreamAnswer(response, give_back, deadline)
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self._pool.aclose()
+        await self._connections.aclose()
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
