@@ -17,6 +17,7 @@ from benchmarks.adk import measure_adk
 from benchmarks.context import measure_context
 from benchmarks.opening import measure_opening
 from benchmarks.postgres import PostgresEngine
+from benchmarks.proxy import measure_proxy
 from benchmarks.report import Line, print_table, write_json
 from benchmarks.search import measure_among, measure_bounded, measure_fresh, measure_search
 from benchmarks.world import Engine, Sizes, SqliteEngine, World
@@ -34,6 +35,7 @@ BENCHES: Mapping[str, Callable[[World], Awaitable[list[Line]]]] = {
     "bulk": measure_bulk,
     "context": measure_context,
     "adk": measure_adk,
+    "proxy": measure_proxy,
 }
 ENGINES: Mapping[str, Callable[[Path], Engine]] = {"sqlite": SqliteEngine, "postgresql": lambda _: PostgresEngine()}
 _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
