@@ -12,6 +12,7 @@ from typing import Final, TypeVar
 
 from lamina.app import App
 from lamina.context.adapter import ContextAdapter, Message
+from lamina.context.receipt import Prompt
 from lamina.errors import LaminaError, OperationTimeoutError, SessionNotFoundError
 from lamina.integrations.attached import Work, attach
 from lamina.memory.types import Identifiers
@@ -39,13 +40,19 @@ class TurnMemory:
         self, base: str, query: str, *, session_key: str | None, identifiers: Identifiers | None = None
     ) -> str:
         """The instructions with context for what the user said, or as they are."""
+        prompt = await self.prompt(base, query, session_key=session_key, identifiers=identifiers)
+        return base if prompt is None else prompt.text.lstrip("\n")
 
-        async def work(app: App) -> str:
+    async def prompt(
+        self, base: str, query: str, *, session_key: str | None, identifiers: Identifiers | None = None
+    ) -> Prompt | None:
+        """The same with its receipt; None where there is no context."""
+
+        async def work(app: App) -> Prompt | None:
             adapter = ContextAdapter(context=app.context, identifiers=identifiers or Identifiers())
-            said = [Message(role="user", text=query)]
-            return (await adapter.augment(base, said, session_key=session_key)).text.lstrip("\n")
+            return await adapter.augment(base, [Message(role="user", text=query)], session_key=session_key)
 
-        return await self._guarded("context_turn", work, base)
+        return await self._guarded("context_turn", work, None)
 
     async def record(
         self, messages: Sequence[NewMessage], *, session_key: str | None, user_id: str | None = None
