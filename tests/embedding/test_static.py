@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina.embedding import static
+from lamina.embedding.adoption import fit
 from lamina.embedding.static import MAX_CHARACTERS, StaticEmbedder
 from lamina.embedding.types import Embedder, Purpose
 
@@ -125,6 +126,31 @@ def test_files_of_different_models_are_refused(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes((data / name).read_bytes())
     np.save(tmp_path / "vectors.npy", np.zeros((3, 4), dtype=np.int8))
     with pytest.raises(ValueError, match="do not belong to one model"):
+        StaticEmbedder(tmp_path)
+
+
+@pytest.mark.anyio
+async def test_the_shipped_calibration_is_what_a_fit_gives() -> None:
+    shipped, fitted = MODEL.calibration, await fit(MODEL)
+    assert shipped is not None
+    assert shipped.embedder == fitted.embedder == MODEL.name
+    # A processor of another make may add up in another order.
+    assert (shipped.unrelated, shipped.related) == pytest.approx((fitted.unrelated, fitted.related), abs=2e-4)
+    question = MODEL.encode(["Where did she move to?"])[0]
+    aimed, level = shipped.aim(question)
+    expected, expected_level = fitted.aim(question)
+    assert aimed.tolist() == pytest.approx(expected.tolist(), abs=1e-4)
+    assert level == pytest.approx(expected_level, abs=1e-4)
+
+
+def test_a_calibration_of_another_model_is_refused(tmp_path: Path) -> None:
+    data = Path(inspect.getfile(StaticEmbedder)).parent / "data"
+    for name in ("tokenizer.json", "vectors.npy", "scales.npy"):
+        (tmp_path / name).write_bytes((data / name).read_bytes())
+    (tmp_path / "model.json").write_text('{"name": "static:other"}')
+    assert StaticEmbedder(tmp_path).calibration is None
+    (tmp_path / "calibration.json").write_bytes((data / "calibration.json").read_bytes())
+    with pytest.raises(ValueError, match="calibration"):
         StaticEmbedder(tmp_path)
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from lamina.database.engine import Database
 from lamina.database.link import Link
 from lamina.database.schema import to_micros
+from lamina.embedding.static import StaticEmbedder
 from lamina.embedding.types import Embedder
 from lamina.embedding.vectors import answered
 from lamina.errors import ConfigurationError, LaminaError
@@ -63,8 +64,9 @@ async def fit(embedder: Embedder) -> Calibration:
 
 
 async def _calibrated(database: Database, embedder: Embedder, model: StoredModel) -> StoredModel:
+    known = embedder.calibration if isinstance(embedder, StaticEmbedder) else None
     try:
-        calibration = await fit(embedder)
+        calibration = await fit(embedder) if known is None else known
     except (LaminaError, ValueError) as error:
         # The store can be used without it; the next open tries again, or `lamina calibrate`.
         _log.warning("%s could not be calibrated, scores are rough until it is: %s", embedder.name, error)

@@ -6,13 +6,14 @@ the colon, its value an async function that takes an `EmbedderRequest` and retur
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final, cast
 
 import anyio.to_thread
 
 from lamina.embedding.settings import EmbeddingSettings
-from lamina.embedding.static import StaticEmbedder
+from lamina.embedding.static import StaticEmbedder, shipped_embedder
 from lamina.embedding.types import Embedder
 from lamina.errors import ConfigurationError
 from lamina.kernel.plugin import built_in, find_plugin
@@ -58,8 +59,9 @@ async def create_static(request: EmbedderRequest) -> Embedder:
 
     Raises ConfigurationError when the folder does not hold such a model.
     """
-    folder = Path(request.argument).expanduser() if request.argument else None
+    argument = request.argument
+    load = partial(StaticEmbedder, Path(argument).expanduser()) if argument else shipped_embedder
     try:
-        return await anyio.to_thread.run_sync(StaticEmbedder, folder)
+        return await anyio.to_thread.run_sync(load)
     except (OSError, ValueError, KeyError) as error:
         raise ConfigurationError(f"The static model cannot be loaded: {error}") from error

@@ -6,6 +6,7 @@ Not for understanding word order: a text's vector is the weighted sum of its tok
 import json
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Final
@@ -18,6 +19,7 @@ from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 
 from lamina.embedding.types import Purpose
+from lamina.index.calibration import Calibration
 
 MAX_CHARACTERS: Final = 32_768
 """Text beyond this many characters is not read: a vector of so much text says nothing about its tail."""
@@ -34,8 +36,8 @@ _PLAIN_WORD = re.compile(r"[a-z0-9]+|[!-/:-@\[-`{-~]")
 class StaticEmbedder:
     """Embeds text with the token table in `lamina/embedding/data`, or in another folder of the same layout.
 
-    The layout is `model.json` (name), `tokenizer.json`, `vectors.npy` (int8, one row per token) and
-    `scales.npy` (what each token's row is multiplied by).
+    The layout is `model.json` (name), `tokenizer.json`, `vectors.npy` (int8, one row per token),
+    `scales.npy` (what each token's row is multiplied by) and, where it was fitted already, `calibration.json`.
     Raises FileNotFoundError when a file is missing and ValueError when the files do not belong together.
     """
 
@@ -49,6 +51,9 @@ class StaticEmbedder:
             self._vectors: NDArray[np.int8] = np.load(file, allow_pickle=False)
         with (source / "scales.npy").open("rb") as file:
             self._scales: NDArray[np.float32] = np.load(file, allow_pickle=False).astype(np.float32)
+        fitted = source / "calibration.json"
+        self.calibration = Calibration.from_json(fitted.read_text(encoding="utf-8")) if fitted.is_file() else None
+        """What its similarities mean, where that is known without trying."""
         # BERT's tokenizer cuts plain text into words and takes each by itself, so words can be remembered.
         normalizer, splitter = self._tokenizer.normalizer, self._tokenizer.pre_tokenizer
         self._word_by_word = (
@@ -61,6 +66,8 @@ class StaticEmbedder:
         tokens = self._tokenizer.get_vocab_size()
         if self._vectors.shape[0] != tokens or self._scales.shape != (tokens,):
             raise ValueError(f"The files in {source} do not belong to one model.")
+        if self.calibration is not None and self.calibration.embedder != self._name:
+            raise ValueError(f"The calibration in {source} is that of {self.calibration.embedder}.")
 
     @property
     def name(self) -> str:
@@ -121,6 +128,12 @@ class StaticEmbedder:
                 np.dot(self._scales[tokens], self._vectors[tokens].astype(np.float32), out=row)
         norms = np.sqrt(np.einsum("ij,ij->i", out, out))[:, np.newaxis]
         np.divide(out, norms, out=out, where=norms > 0)
+
+
+@lru_cache(maxsize=1)
+def shipped_embedder() -> StaticEmbedder:
+    """The shipped model, loaded once in a process; it is never changed and needs no closing."""
+    return StaticEmbedder()
 
 
 def _readable(text: str) -> str:
