@@ -35,6 +35,14 @@ def test_the_whole_turn_answers_whatever_the_answer_says() -> None:
     assert not answers(vague, passage(TURN, 4))
 
 
+def test_a_turn_is_not_there_by_the_words_of_others() -> None:
+    vague = asked("How was it?", "overwhelming")
+    halves = ("Wow! I went to a support group in Malmö", "yesterday, and it was so powerful.")
+    assert answers(vague, *(passage(half, 3) for half in halves))
+    assert not answers(vague, *(passage(half, 3, 4) for half in halves))
+    assert answers(vague, passage(TURN, 3, 4))
+
+
 def test_a_note_answers_with_all_words_of_the_answer() -> None:
     assert answers(WHERE, passage("went to support groups in Malmö", 3))
     assert not answers(WHERE, passage("went to support group", 3))
@@ -81,6 +89,12 @@ def test_the_parts_of_a_list_may_stand_in_several_notes() -> None:
 )
 def test_days_are_compared_as_days(answer: str, refers_to: date | None, text: str, expected: bool) -> None:
     assert answers(asked("When did Ann go?", answer, category=2), passage(text, 3, refers_to=refers_to)) is expected
+
+
+def test_a_statement_of_a_joint_line_counts_for_the_turn_whose_words_it_has() -> None:
+    when = asked("When did Ann go to a group?", "7 May 2023")
+    assert answers(when, passage("went to support group yesterday", 3, 4))
+    assert not answers(when, passage("sold a bicycle yesterday", 3, 4))
 
 
 def test_days_must_come_from_the_evidence() -> None:

@@ -2,16 +2,18 @@
 
 A question is answered by passages (lines of notes, or whole messages) when one of these holds:
 
-1. Every turn that is its evidence is there: the passages made from the turn have every content word of it. A raw
-   message always has; a note has where it left out nothing but small words.
+1. Every turn that is its evidence is there: one passage made from the turn, or all those made from nothing else
+   together, have every content word of it. A raw message has; a note has where it left out nothing but small words.
 2. The answer's words are there: all of its content words in one passage, and that passage either was made from a turn
    of the evidence or also has at least half of the content words of the question. The answer to a question that takes
    several turns (multi-hop) is a list: then each of its parts must be carried so.
    Days that the answer names count as carried when a passage made from the evidence names them, or was said on them,
    at most as vaguely as the answer does or within a week.
 
-Content words are the words that are no stop words, stemmed, small numbers as digits. An answer without any ("Yes") can
-only be met by its evidence.
+A line of a note that was made from several turns is taken apart into its statements first, and a statement counts as
+made from a turn when at least half of its content words are in it: words that happen to stand in one line must not
+answer together. Content words are the words that are no stop words, stemmed, small numbers as digits. An answer without
+any ("Yes") can only be met by its evidence.
 """
 
 import re
@@ -85,12 +87,22 @@ class Shown:
         return all(map(self._has_turn, evidence, evidence.values())) or self._carries(question, evidence, said_at)
 
     def _has_turn(self, place: int, content: str) -> bool:
-        made = self._made_from.get(place, ())
-        return bool(made) and content_words(content) <= frozenset().union(*(self._words[one] for one in made))
+        made, wanted = self._made_from.get(place, ()), content_words(content)
+        alone = [self._words[one] for one in made if len(self._passages[one].sources) == 1]
+        return any(wanted <= self._words[one] for one in made) or bool(alone and wanted <= frozenset().union(*alone))
+
+    def _made_of(self, source: int, content: str) -> Iterator[int]:
+        """The passages made from a turn; of a line made from several, the statements that are mostly its words."""
+        turn = content_words(content)
+        for place in self._made_from.get(source, ()):
+            passage = self._passages[place]
+            said = content_words(passage.text)
+            if len(passage.sources) == 1 or 2 * len(said & turn) >= len(said) > 0:
+                yield place
 
     def _carries(self, question: Question, evidence: Mapping[int, str], said_at: datetime) -> bool:
         periods, rest = split_dates(question.answer, said_at)
-        near = {place for source in evidence for place in self._made_from.get(source, ())}
+        near = {place for source, content in evidence.items() for place in self._made_of(source, content)}
         if not all(any(_names(self._passages[place], period) for place in near) for period in periods):
             return False
         parts = list(_parts(rest, list_of=question.category == MULTI_HOP))

@@ -20,6 +20,7 @@ from lamina.embedding.buffer import EmbeddingBuffer
 from lamina.evaluation.answers import Passage, Shown
 from lamina.evaluation.conversations import CATEGORIES, Conversation, Question, Turn
 from lamina.kernel.clock import Clock, SystemClock
+from lamina.observation.extractive_reflector import STATEMENTS
 from lamina.session.types import Message, Role
 
 Progress = Callable[[int, int], None]
@@ -250,17 +251,19 @@ def _is(message: Message, turns: Sequence[Turn]) -> bool:
 
 
 def _noted(item: ContextItem) -> list[Passage]:
+    """The lines of a note; one that joins what was said in several messages is taken apart."""
     if item.note is None:
         return []
     return [
         Passage(
-            text=entry.text,
+            text=text,
             sources=frozenset(entry.sources),
             said_at=entry.said_at,
             author=entry.author,
             refers_to=entry.refers_to,
         )
         for entry in item.note.entries
+        for text in (entry.text.split(STATEMENTS) if len(entry.sources) > 1 else [entry.text])
     ]
 
 

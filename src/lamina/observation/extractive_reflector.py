@@ -19,7 +19,8 @@ from lamina.observation.squeeze import squeeze
 from lamina.observation.types import Entry, EntryKind, Period, Priority, Reflected, ReflectorRequest
 
 _LINE_TOKENS = 8
-_JOINT = "; "
+STATEMENTS = "; "
+"""Stands between the things that one line says."""
 _DATED = re.compile(r" \((?:week(?:end)? of )?\d{4}(?:-\d\d){0,2}(?: to \d{4}-\d\d-\d\d)?\)$")
 _LONGEST_LINE = 80  # words of a line that says several things
 _FACTOR: Mapping[Priority, float] = {Priority.HIGH: 1.3, Priority.MEDIUM: 1.0, Priority.LOW: 0.75}
@@ -106,7 +107,7 @@ def _lines(kept: Sequence[_Segment]) -> Iterator[Entry]:
         yield replace(
             first,
             id=new_id(),
-            text=line[0].bare if alone else _JOINT.join(one.text for one in line),
+            text=line[0].bare if alone else STATEMENTS.join(one.text for one in line),
             refers_to=line[0].refers_to if alone else None,
             kind=best.kind if len({one.entry.kind for one in line}) == 1 else EntryKind.FACT,
             priority=best.priority,
@@ -124,7 +125,7 @@ def _segments(entries: Sequence[Entry], *, strong: bool) -> Iterator[_Segment]:
 def _parts_of(entry: Entry, known: frozenset[int], age: float, *, strong: bool) -> Iterator[_Segment]:
     """The things that an entry says; one that must be kept, or has a date from elsewhere, stays whole."""
     asked = entry.kind is EntryKind.QUESTION
-    parts = [_DATED.sub("", part) for part in entry.text.split(_JOINT)]
+    parts = [_DATED.sub("", part) for part in entry.text.split(STATEMENTS)]
     worths = [judge(part, said_at=entry.said_at, question=asked, own=True, known=known) for part in parts]
     dated = entry.refers_to is not None and entry.refers_to not in [worth.refers_to for worth in worths]
     if len(parts) > 1 and (entry.pinned or dated):
