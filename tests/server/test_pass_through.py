@@ -166,4 +166,32 @@ def test_health_and_metrics_are_there(served: House) -> None:
     root = served.url.removesuffix("/v1")
     assert httpx2.get(f"{root}/healthz").json() == {"status": "healthy"}
     assert "memory_operations_total" in httpx2.get(f"{root}/metrics").text
-    assert httpx2.get(f"{root}/else").status_code == 404
+
+
+def test_a_client_with_half_of_the_base_url_is_told(served: House) -> None:
+    answer = httpx2.post(f"{served.url.removesuffix('/v1')}/chat/completions", json=ASKED)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (404, "unknown_path")
+
+
+def test_other_methods_of_a_path_pass_too(served: House) -> None:
+    assert httpx2.get(f"{served.url}/chat/completions?limit=2").status_code == 200
+    assert served.upstream.requests[0]["path"] == "/v1/chat/completions?limit=2"
+
+
+@pytest.mark.parametrize("depth", [100, 400, 700, 900, 950, 1000, 1500, 5000])
+def test_a_body_of_any_depth_passes(served: House, depth: int) -> None:
+    content = b"[" * depth + b"]" * depth
+    body = b'{"model":"m","messages":[{"role":"user","content":' + content + b"}]}"
+    assert served.post("/chat/completions", content=body).status_code == 200
+    assert content in served.upstream.bodies[0]
+
+
+def test_a_fault_of_ours_is_said_in_the_protocols_form(served: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fail(*_: Any, **__: Any) -> None:
+        raise RuntimeError("secret words")
+
+    monkeypatch.setattr(type(served.app.parts.provider), "health_check", fail)
+    answer = httpx2.get(f"{served.url.removesuffix('/v1')}/healthz")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (500, "internal_error")
+    assert "secret" not in answer.text
+    assert served.errors("proxy_request") == {"RuntimeError": 1}

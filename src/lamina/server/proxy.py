@@ -1,5 +1,6 @@
 """The endpoint as an ASGI app: which path leads where. Everything below /v1 reaches the upstream in the end."""
 
+import logging
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
@@ -30,8 +31,9 @@ try:
 except ImportError as missing:
     raise ConfigurationError("The endpoint needs more packages: pip install 'lamina[server]'") from missing
 
+_log = logging.getLogger("lamina.server")
 _PREFIX: Final = b"/v1"
-_METHODS: Final = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"]
+_METHODS: Final = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"]
 _MEGABYTE: Final = 1_000_000
 Answer = Response | Relay
 Handler = Callable[[Request, bytes], Awaitable[Answer]]
@@ -60,12 +62,13 @@ class Proxy:
         self._starlette = Starlette(
             routes=[
                 Route("/healthz", self._health, methods=["GET"]),
-                Route("/metrics", self._metrics, methods=["GET"]),
+                Route("/metrics", self._guarded(self._metrics), methods=["GET"]),
                 Route("/v1/chat/completions", self._guarded(self._turn(ChatForm())), methods=["POST"]),
                 Route("/v1/responses", self._guarded(self._turn(ResponsesForm())), methods=["POST"]),
                 Route("/v1/embeddings", self._guarded(self._embeddings), methods=["POST"]),
                 Route("/v1/{path:path}", self._guarded(self._passed), methods=_METHODS),
-            ]
+            ],
+            exception_handlers={404: _unknown_path, Exception: self._unexpected},
         )
 
     async def __call__(self, scope: Event, receive: Receive, send: Send) -> None:
@@ -154,12 +157,22 @@ class Proxy:
             body=body,
         )
 
+    async def _unexpected(self, request: Request, error: Exception) -> Response:
+        """The last handler: a fault of ours is one request's, and says nothing about what was sent."""
+        self.app.metrics.operation_failed("proxy_request", type(error).__name__)
+        _log.error("a request failed: %s", type(error).__name__, exc_info=error)
+        return _refused(EndpointError(500, "internal_error", "The endpoint failed; its log says why."))
+
     async def _health(self, request: Request) -> Response:
         health = await self.app.parts.provider.health_check()
         return JSONResponse({"status": health.status}, status_code=200 if health.status == "healthy" else 503)
 
-    async def _metrics(self, request: Request) -> Response:
+    async def _metrics(self, request: Request, body: bytes) -> Response:
         return Response(render_prometheus(self.app.metrics), media_type=CONTENT_TYPE)
+
+
+async def _unknown_path(request: Request, error: Exception) -> Response:
+    return _refused(EndpointError(404, "unknown_path", "Paths begin with /v1: give clients that base URL."))
 
 
 def _refused(problem: EndpointError) -> Response:

@@ -61,6 +61,15 @@ class Turns:
 
         Raises EndpointError for headers that name nothing, and for a session of another user.
         """
+        try:
+            return await self._prepared(form, headers, sent)
+        except EndpointError:
+            raise
+        except Exception as error:  # noqa: BLE001 -- isolation: what we cannot read is the upstream's to judge
+            self._failed(type(error).__name__)
+            return Prepared(body=sent)
+
+    async def _prepared(self, form: Form, headers: RawHeaders, sent: bytes) -> Prepared:
         body = read_body(sent)
         messages = None if body is None else form.messages(body)
         if body is None or messages is None:
@@ -107,9 +116,12 @@ class Turns:
             code = OperationTimeoutError.code
         except Exception as error:  # noqa: BLE001 -- isolation: a turn must not fail because its memory did
             code = error.code if isinstance(error, LaminaError) else type(error).__name__
+        self._failed(code)
+        return None, body, code
+
+    def _failed(self, code: str) -> None:
         self._app.metrics.operation_failed(OPERATION, code)
         _log.warning("a turn went on without context: %s", code)
-        return None, body, code
 
     async def _prompt(self, form: Form, body: Body, messages: Sequence[ChatMessage], caller: Caller) -> Prompt:
         base = form.instructions(body) if self._settings.placement == "system" else ""
