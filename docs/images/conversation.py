@@ -1,4 +1,8 @@
-"""A made-up conversation of half a year, for the picture of a timeline: Ann, her boat, and the harbour office."""
+"""A made-up conversation of half a year, for the picture of a timeline: Ann of the sailing club and the harbour office.
+
+Ann begins with her own boat, and comes back with the same matters for the boats of other members, so that the
+conversation gets as long as one that somebody really has.
+"""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -108,7 +112,7 @@ EPISODES = (
         "She would love that, but we leave for Ærø on 1 August. Is there one in autumn?",
         "Yes, from 5 to 9 October, 190 euros, and Mia would be with the older ones.",
         "Book it, please. Same allergy, of course.",
-        "Booked: 5 to 9 October. They know about the nuts.",
+        "There is a place for her from 5 to 9 October 2026. They know about the nuts.",
     ),
     (
         "Marstal was full of wasps, but lovely. We stayed until 7 August.",
@@ -116,16 +120,112 @@ EPISODES = (
         "I'll pay mine, Henrik pays his. When do we have to leave berth 17?",
         "On 30 September. The crane is free on 29 and 30 September, in the morning.",
         "Let's take 30 September, at 8:00, and the same yard as last winter.",
-        "Reserved: 30 September at 8:00, Werft Holtenau, hall 2.",
+        "The crane lifts you out on 30 September 2026 at 8:00, and hall 2 of Werft Holtenau is yours.",
     ),
 )
 """What is said, Ann first; the office answers."""
 
 
+BOATS = (
+    "Albatross",
+    "Seestern",
+    "Lotte",
+    "Kormoran",
+    "Wilma",
+    "Nordlicht",
+    "Ilse",
+    "Möwe",
+    "Fanø",
+    "Greta",
+    "Taifun",
+    "Anke",
+    "Hugin",
+    "Skua",
+    "Oda",
+)
+MEMBERS = (
+    "Henrik",
+    "Jonas",
+    "Birte",
+    "Malik",
+    "Sonja",
+    "Piet",
+    "Aylin",
+    "Gustav",
+    "Rieke",
+    "Tomás",
+    "Hilde",
+    "Okan",
+    "Marit",
+    "Joris",
+    "Elif",
+)
+CHILDREN = (
+    "Mia",
+    "Ben",
+    "Lale",
+    "Finn",
+    "Ida",
+    "Jasper",
+    "Noor",
+    "Emil",
+    "Svea",
+    "Luca",
+    "Frieda",
+    "Can",
+    "Runa",
+    "Max",
+    "Smilla",
+)
+TASKS = (
+    "renew the insurance before the season starts",
+    "order new fenders before the regatta",
+    "ask for the club's key on Monday",
+    "book the crane before it is full",
+    "send the register the new address",
+)
+WISHES = (
+    "I prefer mail over phone calls, by the way.",
+    "I prefer berths with power, even if they cost more.",
+    "I'd rather not have appointments before nine in the morning.",
+    "I prefer to pay by bank transfer.",
+)
+YARDS = ("Werft Holtenau", "Werft Laboe", "Bootsbau Heikendorf", "Werft Strande")
+
+
 def said() -> Iterator[tuple[str, str, datetime]]:
-    """Every message: who says it, what, and when. A little more than two weeks lie between two episodes."""
-    for episode, told in enumerate(EPISODES):
-        began = STARTED + timedelta(days=16 * episode)
-        for number, text in enumerate(told):
-            at = began + timedelta(days=number // 2, minutes=7 * number)
-            yield "user" if number % 2 == 0 else "assistant", text, at
+    """Every message: who says it, what, and when."""
+    place = 0
+    for round in range(len(BOATS)):
+        for told in EPISODES:
+            began = STARTED + timedelta(days=place * 8 // 7)
+            place += 1
+            for number, text in enumerate(told):
+                yield (
+                    "user" if number % 2 == 0 else "assistant",
+                    _retold(text, round),
+                    began + timedelta(minutes=7 * number),
+                )
+
+
+def _retold(text: str, round: int) -> str:
+    """The text for another boat: other names, berths, prices and references."""
+    others = {
+        "Albatross": BOATS[round],
+        "Henrik": MEMBERS[round],
+        "Mia": CHILDREN[round],
+        TASKS[0]: TASKS[round % len(TASKS)],
+        WISHES[0]: WISHES[round % len(WISHES)],
+        "Werft Holtenau": YARDS[round % len(YARDS)],
+        "erth 17": f"erth {17 + 3 * round}",
+        "erth 21": f"erth {21 + 3 * round}",
+        "450 euros": f"{450 + 15 * round} euros",
+        "540 euros": f"{540 + 20 * round} euros",
+        "KI-2291": f"KI-{2291 + 37 * round}",
+        "KI-2304": f"KI-{2304 + 37 * round}",
+        "MA-5518": f"MA-{5518 + 11 * round}",
+        "9.20 m": f"{9.2 + round / 10:.2f} m",
+    }
+    for before, after in others.items():
+        text = text.replace(before, after)
+    return text

@@ -20,14 +20,8 @@ FOLDER = Path(__file__).parent
 QUESTION = "When may we deploy the shop?"
 TASK = "deploy the web app"
 SESSION = "telegram:42:7"
-NOTING = {
-    "enabled": True,
-    "message_token_threshold": 100,
-    "retained_tail_tokens": 60,
-    "observation_token_threshold": 220,
-    "consolidation_threshold": 3,
-}
-"""Low thresholds, so that a conversation of some eighty messages shows what happens to one of thousands."""
+NOTING = {"enabled": True, "memory_token_budget": 6000, "consolidation_threshold": 3}
+"""More room than by default, and earlier consolidation: so two generations of reflections are there at once."""
 
 
 async def search() -> lamina.SearchResults:
@@ -68,7 +62,7 @@ async def assemble() -> Receipt:
 async def converse() -> TimelineView:
     """The timeline of a conversation of half a year, noted without a model while it goes on.
 
-    It is drawn as it is when both generations of reflections and some observations are there for the last time.
+    It is drawn as it is when two generations of reflections and some observations are there for the last time.
     """
     drawn: TimelineView | None = None
     async with lamina.open(":memory:", observational_memory=NOTING) as app:
@@ -79,9 +73,9 @@ async def converse() -> TimelineView:
                 await app.sessions.append(role=role, content=text, author=author, at=at)
                 await app.observation.drain()
                 found = await app.observation.timeline()
-                if {note.generation for note in found.reflections} == {1, 2} and len(found.observations) > 1:
+                if len({note.generation for note in found.reflections}) > 1 and len(found.observations) > 1:
                     ends = (messages[0][2], at)
-                    drawn = TimelineView(session=await app.sessions.get(), timeline=found, said=ends, entries=4)
+                    drawn = TimelineView(session=await app.sessions.get(), timeline=found, said=ends, entries=3)
     assert drawn is not None, "no moment shows everything; change the thresholds"
     return drawn
 
@@ -108,7 +102,7 @@ def main() -> None:
     draw("search", asked, results_table(results, explain=True), note)
     explained = f'lamina context explain "{TASK}" --user ana --session telegram:42:7 --budget 290'
     draw("context", explained, receipt_view(asyncio.run(assemble())))
-    draw("timeline", f"lamina session timeline {SESSION} --entries 4", asyncio.run(converse()))
+    draw("timeline", f"lamina session timeline {SESSION} --entries 3", asyncio.run(converse()))
 
 
 if __name__ == "__main__":
