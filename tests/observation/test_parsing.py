@@ -4,7 +4,7 @@ import json
 from datetime import date
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lamina.observation.drafts import Draft
@@ -215,6 +215,7 @@ def test_hostile_nesting_is_read_in_no_time_and_says_nothing(answer: str) -> Non
     assert not parse_answer(answer).readable
 
 
+@settings(deadline=None)
 @given(st.text(max_size=400))
 def test_any_text_can_be_read(text: str) -> None:
     answer = parse_answer(text)
@@ -231,6 +232,7 @@ _lines = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(_lines, st.sampled_from(["\n", "\n\n", " ", ",\n", "\nand then\n"]))
 def test_what_was_written_as_asked_is_read_as_it_was_written(lines: list[dict[str, object]], between: str) -> None:
     alone = [draft for line in lines for draft in parse_answer(json.dumps(line)).drafts]

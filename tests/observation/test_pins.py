@@ -1,6 +1,6 @@
 """What no reflection may lose."""
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lamina.observation.pins import Condensed, lost_pins, put_back, supersedes
@@ -109,6 +109,7 @@ _entries = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(_entries, st.data())
 def test_no_pinned_words_are_ever_lost_without_a_later_source(entries: list[Entry], data: st.DataObject) -> None:
     inputs = {f"e{place}": one for place, one in enumerate(entries, 1)}

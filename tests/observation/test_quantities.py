@@ -1,7 +1,7 @@
 """Numbers and times of day, however they are written."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lamina.observation.quantities import find_quantities, find_times, plain, readings
@@ -91,6 +91,7 @@ def test_versions_and_ratios_are_no_times() -> None:
     assert list(find_times("ratio 16:9, version 3.14.2, range 10-12")) == []
 
 
+@settings(deadline=None)
 @given(st.text(max_size=80))
 def test_plain_text_is_plain_and_is_read_without_failing(text: str) -> None:
     once = plain(text)
@@ -101,6 +102,7 @@ def test_plain_text_is_plain_and_is_read_without_failing(text: str) -> None:
     list(find_times(once))
 
 
+@settings(deadline=None)
 @given(st.integers(0, 10**12))
 def test_grouping_never_changes_a_number(number: int) -> None:
     assert values(f"about {number:,} of") == values(f"about {number} of") == [{str(number)}]

@@ -18,7 +18,9 @@ from lamina.observation.when import find_periods
 
 _WORD: Final = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
 _DIGITS: Final = re.compile(r"\d+(?:[.,]\d+)*")
-_CODED: Final = re.compile(r"\S*[^\W\d_]\S*\d\S*|\S*\d\S*[^\W\d_]\S*|\d[\d.,]*[-/:]\d[\d.,]*")
+_CODED: Final = re.compile(r"\d[-/:]\d|[^\W\d_].*\d|\d.*[^\W\d_]")
+_LONGEST_CODE: Final = 400
+_LONGEST_WORD: Final = 40
 _LETTER: Final = rf"[^\W{UNSPACED}]"
 _CLAUSE: Final = re.compile(
     r"[,;:]\s|\s-+\s|[，；：、]"
@@ -71,13 +73,14 @@ class Evidence:
 
     @cached_property
     def _beginnings(self) -> frozenset[str]:
-        return frozenset(word[:length] for word in self.words for length in range(3, len(word) + 1))
+        lengths = ((word, range(3, min(len(word), _LONGEST_WORD) + 1)) for word in self.words)
+        return frozenset(word[:length] for word, some in lengths for length in some)
 
     def has_like(self, word: str) -> bool:
         """Whether it has the word in some form, by its stem or, in any language, by how it begins."""
         if stem(word) in self.stems or stem(SAME.get(word, word)) in self.stems:
             return True
-        return word[: max(3, -(-len(word) * 3 // 5))] in self._beginnings
+        return word[: max(3, -(-len(word[:_LONGEST_WORD]) * 3 // 5))] in self._beginnings
 
     @cached_property
     def pairs(self) -> frozenset[tuple[str, str]]:
@@ -105,13 +108,14 @@ class Evidence:
 
     @cached_property
     def quantities(self) -> tuple[Quantity, ...]:
-        """Its numbers."""
-        return tuple(find_quantities(self.plain))
+        """Its numbers, each once for what it counts."""
+        found = {(one.values, one.unit, one.counted): one for one in find_quantities(self.plain)}
+        return tuple(found.values())
 
     @cached_property
     def inner_numbers(self) -> frozenset[str]:
         """Numbers inside its codes and names: the 123 of `PROJ-123`."""
-        coded = (chunk for chunk in _CODED.findall(self.plain))
+        coded = (chunk for chunk in self.plain.split() if len(chunk) <= _LONGEST_CODE and _CODED.search(chunk))
         return frozenset(value for chunk in coded for digits in _DIGITS.findall(chunk) for value in readings(digits))
 
     @cached_property
