@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from lamina.database.link import Link
 from lamina.database.schema import from_micros
 from lamina.observation.tables import note, observation_state
-from lamina.observation.types import Spent
+from lamina.observation.types import SET_ASIDE, Spent
 from lamina.session.reading import StoredSession
 from lamina.session.tables import session
 
@@ -35,6 +35,8 @@ class MemoryStatus:
     """Notes that a model has to write anew."""
     memory_tokens: int
     """Tokens of all notes there are now."""
+    aside_tokens: int
+    """Tokens of preferences, decisions and open tasks that are kept, but too many for any prompt."""
     turns: int
     """Prompts that were assembled with Conversation Memory."""
     sent_tokens: int
@@ -81,7 +83,8 @@ _SUMMED = (
 
 def read_status(link: Link, tenant: str, of: StoredSession | None) -> MemoryStatus:
     """The figures of a session, or of all sessions of a tenant."""
-    of_state, of_note, of_session = [_state.tenant == tenant], [note.c.tenant == tenant], [session.c.tenant == tenant]
+    of_state, of_session = [_state.tenant == tenant], [session.c.tenant == tenant]
+    of_note = [note.c.tenant == tenant]
     if of is not None:
         of_state.append(_state.session_row == of.row)
         of_note.append(note.c.session_row == of.row)
@@ -97,8 +100,9 @@ def read_status(link: Link, tenant: str, of: StoredSession | None) -> MemoryStat
             sa.func.count(),
             sa.func.coalesce(sa.func.sum(reflection), 0),
             sa.func.coalesce(sa.func.sum(note.c.tokens), 0),
-        ).where(*of_note)
+        ).where(*of_note, note.c.generation != SET_ASIDE)
     ).one()
+    aside = sa.select(sa.func.coalesce(sa.func.sum(note.c.tokens), 0)).where(*of_note, note.c.generation == SET_ASIDE)
     whole = link.execute(
         sa.select(sa.func.count(), sa.func.coalesce(sa.func.sum(session.c.total_tokens), 0)).where(*of_session)
     ).one()
@@ -111,6 +115,7 @@ def read_status(link: Link, tenant: str, of: StoredSession | None) -> MemoryStat
         reflections=int(notes[1]),
         provisional=provisional,
         memory_tokens=int(notes[2]),
+        aside_tokens=int(link.execute(aside).scalar_one()),
         turns=turns,
         sent_tokens=sent,
         unchanged_tokens=unchanged,

@@ -51,6 +51,7 @@ def timeline_record(timeline: Timeline) -> dict[str, object]:
         "pending_tokens": timeline.pending_tokens,
         "observations": [note_record(note) for note in timeline.observations],
         "reflections": [note_record(note) for note in timeline.reflections],
+        "set_aside": [note_record(note) for note in timeline.set_aside],
     }
 
 

@@ -15,6 +15,7 @@ from lamina.database.link import Link
 from lamina.errors import LaminaError
 from lamina.kernel.ids import new_id
 from lamina.kernel.text import content_hash
+from lamina.observation.aside import set_aside
 from lamina.observation.desk import Desk, checked_entries, sized, spent_on
 from lamina.observation.observing import count_spent, delay_s
 from lamina.observation.state import Lease, LostError, commit_state, hold_session, one_more, spent_by
@@ -80,8 +81,9 @@ async def condense(
     chosen = tuple(one.note for one in condensed)
     rows = {one.row for one in condensed}
     beside = [one for one in notes if one.row not in rows]
+    parted = set_aside(chosen, settings=desk.settings, count=desk.count, now=desk.clock.now())
     try:
-        reflected = await _ask(desk, lease, chosen, _target(desk, kind, chosen, beside))
+        reflected = await _ask(desk, lease, parted.notes, _target(desk, kind, parted.notes, beside))
     except LaminaError as error:
         if error.details.get("reason") == NOT_CONDENSED:
             return await _rejected(desk, lease, kind, condensed, spent_on(error))
@@ -92,7 +94,7 @@ async def condense(
     # What is still too large would be condensed over and over, a little each time; it waits for another one instead.
     still = kind == "reflections" and _is_crowded(desk, [made], _observation_tokens(beside))
     tried = _fingerprint([made]) if still else None
-    return await _commit(desk, lease, kind, condensed, made, reflected.spent, tried)
+    return await _commit(desk, lease, kind, condensed, (made, parted.aside), reflected.spent, tried)
 
 
 def _target(desk: Desk, kind: Kind, chosen: Sequence[Note], beside: Sequence[StoredNote]) -> int:
@@ -147,17 +149,20 @@ async def _commit(
     lease: Lease,
     kind: Kind,
     condensed: Sequence[StoredNote],
-    made: Note,
+    written: tuple[Note, Note | None],
     spent: Spent,
     tried: str | None,
 ) -> Reflection:
     rows = [one.row for one in condensed]
+    made, aside = written
 
     def work(link: Link) -> Lease:
         held = hold_session(link, lease)
         if delete_notes(link, held, rows) != len(rows):
             raise LostError("notes were deleted meanwhile")
         insert_note(link, held, made)
+        if aside is not None:
+            insert_note(link, held, aside)
         return commit_state(
             link,
             lease,
@@ -171,6 +176,9 @@ async def _commit(
 
     moved = await desk.database.write(work)
     desk.metrics.reflected(kind, "stored")
+    if aside is not None:
+        desk.metrics.reflected(kind, "set_aside")
+        _log.info("session %s: %d pinned entries are set aside", lease.session_key, len(aside.entries))
     count_spent(desk, "reflector", spent)
     return Reflection(lease=moved, note=made)
 

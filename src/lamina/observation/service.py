@@ -28,7 +28,7 @@ from lamina.observation.store import (
     read_notes,
 )
 from lamina.observation.sweep import due_sessions, unobserved_sessions
-from lamina.observation.types import Note
+from lamina.observation.types import SET_ASIDE, Note
 from lamina.observation.worker import ObservationWorker
 from lamina.session.checked import check_sequence, check_session_key
 from lamina.session.reading import StoredSession, find_session, required_session
@@ -91,6 +91,8 @@ class Timeline:
     """Oldest first."""
     reflections: tuple[Note, ...]
     """Oldest first."""
+    set_aside: tuple[Note, ...] = ()
+    """Pinned entries that no prompt has room for, oldest first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -309,4 +311,5 @@ def _timeline(link: Link, of: StoredSession) -> Timeline:
         pending_tokens=of.session.total_tokens - state.observed_tokens,
         observations=tuple(note for note in notes if note.generation == 0),
         reflections=tuple(note for note in notes if note.generation > 0),
+        set_aside=tuple(one.note for one in read_notes(link, of, least=SET_ASIDE, most=SET_ASIDE)),
     )

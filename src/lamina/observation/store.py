@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from lamina.database.link import DialectName, Link, Prepared, any_of, number_list, unindexed
 from lamina.database.schema import dump_json, from_micros, load_json, to_micros
 from lamina.observation.tables import note, note_entry
-from lamina.observation.types import Entry, EntryKind, Note, Period, Priority, Speaker, Status
+from lamina.observation.types import SET_ASIDE, Entry, EntryKind, Note, Period, Priority, Speaker, Status
 from lamina.session.reading import StoredSession
 
 _DIALECTS: tuple[DialectName, ...] = ("sqlite", "postgresql")
@@ -96,6 +96,7 @@ def read_notes(
 ) -> list[StoredNote]:
     """Notes of a session of the generations from `least` to `most`, oldest first; the newest `limit`, 0 for all.
 
+    What was set aside is read only where `least` asks for it.
     `before` leaves out those that stand for that message or a later one.
     """
     params = {**_place(of), "least": least, "most": most, "before": before, "count": limit or _HIGHEST}
@@ -151,8 +152,9 @@ def delete_observations_by_session(link: Link, of: StoredSession) -> int:
 
 
 def delete_reflections_by_session(link: Link, of: StoredSession) -> int:
-    """Delete every reflection of a session; how many there were, which may be none."""
-    return _delete_generations(link, of, least=1, most=_HIGHEST)
+    """Delete every reflection of a session, what was set aside too; how many there were, which may be none."""
+    kept = _delete_generations(link, of, least=SET_ASIDE, most=SET_ASIDE)
+    return kept + _delete_generations(link, of, least=1, most=_HIGHEST)
 
 
 def find_note_sources(link: Link, of: StoredSession, id: str) -> tuple[int, ...] | None:

@@ -25,6 +25,8 @@ class EntryKind(StrEnum):
 
 PINNED = frozenset({EntryKind.PREFERENCE, EntryKind.CONSTRAINT, EntryKind.DECISION})
 """Kinds that no reflection may lose unless something supersedes them; open tasks are pinned too, see `Entry.pinned`."""
+SET_ASIDE = -1
+"""The generation of a note of pinned entries that no prompt has room for, see `aside`."""
 
 
 class Priority(StrEnum):
