@@ -25,6 +25,8 @@ PREAMBLE = (
 _OPEN = "````text\n"
 _CLOSE = "````\n"
 _REMEMBERED = 4096
+_REMEMBERED_LONG = 256
+_SHORT = 2000  # characters
 _NOTHING = -1
 
 
@@ -347,8 +349,18 @@ def _cut(one: _Candidates, demand: Demand, grant: Grant, room: int) -> list[Cut]
     ]
 
 
-@lru_cache(maxsize=_REMEMBERED)
 def _estimated(text: str) -> int:
+    return _short_tokens(text) if len(text) < _SHORT else _long_tokens(text)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _short_tokens(text: str) -> int:
+    return estimate_tokens(text)
+
+
+@lru_cache(maxsize=_REMEMBERED_LONG)
+def _long_tokens(text: str) -> int:
+    """Long texts are notes, of which every turn of a long conversation may have others."""
     return estimate_tokens(text)
 
 

@@ -17,6 +17,7 @@ from functools import lru_cache
 from lamina.context.types import ContextItem, ContextLayer, Origin, Place, Semantic
 
 _REMEMBERED = 2048
+_REMEMBERED_NOTES = 256  # they are long, and a conversation goes on making new ones
 _SAID = {
     Origin.HOST: "",
     Origin.USER: "user said",
@@ -86,13 +87,15 @@ def _render(
 ) -> str:
     said = (_SAID_IN_SESSION if place is Semantic.MESSAGE else _SAID)[origin]
     label = ", ".join(part for part in (said, WARNING if suspicious else "") if part)
-    lead = _lead(place, safe_line(key), safe_line(category or ""), safe_line(location or ""))
+    lead = _lead(
+        place, safe_line(key), safe_line(category) if category else "", safe_line(location) if location else ""
+    )
     first, *others = safe_text(content).strip().split("\n")
     opening = "- " + (f"({label}) " if label else "") + lead + first
     return "\n".join([opening.rstrip(), *(f"  | {line}".rstrip() for line in others)]) + "\n"
 
 
-@lru_cache(maxsize=_REMEMBERED)
+@lru_cache(maxsize=_REMEMBERED_NOTES)
 def _render_note(content: str) -> str:
     lines = safe_text(content).strip().split("\n")
     # A line that is neither an entry nor a day was not written by the renderer of notes.
