@@ -15,6 +15,7 @@ from rich.console import Console
 
 from benchmarks.adk import measure_adk
 from benchmarks.context import measure_context
+from benchmarks.conversation import measure_conversation
 from benchmarks.opening import measure_opening
 from benchmarks.postgres import PostgresEngine
 from benchmarks.proxy import measure_proxy
@@ -36,6 +37,7 @@ BENCHES: Mapping[str, Callable[[World], Awaitable[list[Line]]]] = {
     "context": measure_context,
     "adk": measure_adk,
     "proxy": measure_proxy,
+    "conversation": measure_conversation,
 }
 ENGINES: Mapping[str, Callable[[Path], Engine]] = {"sqlite": SqliteEngine, "postgresql": lambda _: PostgresEngine()}
 _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}

@@ -105,6 +105,12 @@ class PostgresEngine:
         insert = "INSERT INTO entry (content, vector) VALUES (%s, %s)"
         return lambda number: connection.execute(insert, (texts[number], bytes(512)))
 
+    def store_bytes(self, url: str) -> int:
+        database = url.partition("@/")[2].partition("?")[0]
+        found = self._admin.execute("SELECT pg_database_size(%s::name)", (database,)).fetchone()
+        assert found is not None
+        return int(found[0])
+
     def settle(self) -> None:
         """Vacuum, analyse and write out, as the server would do by itself a little later."""
         rows = self._admin.execute("SELECT datname FROM pg_database WHERE datname LIKE 'bench\\_%'").fetchall()

@@ -1,7 +1,8 @@
 """Stores to measure on: filled once through the public verbs, kept open, shared by the benchmarks of one engine."""
 
+import sqlite3
 from collections.abc import Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, Self
@@ -38,10 +39,16 @@ class Sizes:
     rounds: int = 6
     opens: int = 5
     bounded_mb: int = 16
+    talk: int = 50_000
+    """Messages of one conversation."""
+    talks: int = 2_000
+    talk_each: int = 50
 
     @classmethod
     def quick(cls) -> Self:
-        return cls(crowd=100_000, crowd_users=90, searches=60, adds=120, bulk=8_000, rounds=3, opens=3)
+        return cls(
+            crowd=100_000, crowd_users=90, searches=60, adds=120, bulk=8_000, rounds=3, opens=3, talk=5_000, talks=200
+        )
 
     @classmethod
     def tiny(cls) -> Self:
@@ -58,6 +65,9 @@ class Sizes:
             rounds=1,
             opens=1,
             bounded_mb=1,
+            talk=120,
+            talks=4,
+            talk_each=40,
         )
 
 
@@ -85,6 +95,9 @@ class Engine(Protocol):
 
     def insert_floor(self, texts: Sequence[str]) -> Call:
         """A bare durable insert."""
+
+    def store_bytes(self, url: str) -> int:
+        """What a store takes."""
 
     def settle(self) -> None:
         """Let the engine finish what a large load left behind, so that it does not disturb a measurement."""
@@ -120,6 +133,13 @@ class SqliteEngine:
         floor = InsertFloor(self._folder / f"floor-{len(self._open)}.db", texts)
         self._open.append(floor)
         return floor.add
+
+    def store_bytes(self, url: str) -> int:
+        with closing(sqlite3.connect(url)) as connection:
+            (pages,), (size,) = (
+                connection.execute(f"PRAGMA {name}").fetchone() for name in ("page_count", "page_size")
+            )
+        return int(pages * size)
 
     def settle(self) -> None:
         """Nothing runs behind a file."""

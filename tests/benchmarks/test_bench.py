@@ -34,6 +34,7 @@ def test_every_benchmark_runs_on_sqlite_and_its_figures_are_complete(
     assert {line["floor_name"] for line in lines if line["bench"] == "search"} == {"FTS5", "numpy"}
     assert {line["detail"]["found, share"] for line in lines if line["bench"] == "fresh"} == {1.0}
     assert [line["met"] for line in lines if line["bench"] == "bounded"] == [True]
+    assert [line["detail"]["overdue"] for line in lines if "overdue" in line["detail"]] == [0]
     assert "Lamina beside its floors" in capsys.readouterr().out
 
 
