@@ -13,7 +13,7 @@ from typing import Final
 from lamina.server.incoming import DIGEST
 
 _PREFIX: Final = "openai-"
-_MOST: Final = 4096
+_MOST: Final = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

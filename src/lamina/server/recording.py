@@ -25,9 +25,9 @@ OPERATION: Final = "proxy_record"
 """What failures of storing are counted as."""
 CUT_OFF: Final = "[cut off here]"
 """What stands at the end of an answer that did not come whole."""
-_MOST_SESSIONS: Final = 4096
+_MOST_SESSIONS: Final = 1024
 _MOST_WAITING: Final = 1024
-_LOOK_BACK: Final = 400
+_LOOK_BACK: Final = 256
 _BATCH: Final = 500
 
 
