@@ -1,3 +1,4 @@
+import re
 from datetime import UTC, datetime
 
 import numpy as np
@@ -5,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lamina.index import dates
 from lamina.index.dates import DateSpan, find_dates, said_within
 
 
@@ -70,3 +72,34 @@ def test_no_date_or_no_fitting_entry_gives_nothing() -> None:
     assert said_within(np.array([at(2023, 6, 9)]), (), now=0.0) is None
     assert said_within(np.array([at(2023, 6, 9)]), find_dates("in 1999"), now=0.0) is None
     assert said_within(np.array([0.0]), find_dates("in 1970"), now=0.0) is None
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "in",
+                "on",
+                "may",
+                "march",
+                "jan.",
+                "sept",
+                "december",
+                "3",
+                "12th",
+                "5,",
+                "2023",
+                "1999-05",
+                "2024-05-17,",
+            ]
+            + ["a", "two", "days", "weeks", "ago", "last", "this", "week", "night", "morning", "today", "yesterday"]
+            + ["tonight", "maybe", "market", "agony", "decide"]
+        ),
+        max_size=6,
+    ).map(" ".join)
+)
+def test_a_question_is_passed_over_only_if_it_names_no_date(text: str) -> None:
+    expected = find_dates(text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dates, "_HINT", re.compile(""))
+        assert find_dates(text) == expected

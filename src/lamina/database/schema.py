@@ -23,6 +23,7 @@ RowId = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 Text = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 """Compared by code point on both engines."""
 
+_DECODER = json.JSONDecoder()
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
@@ -48,4 +49,7 @@ def load_json(value: object) -> object:
         return {}
     if value == "[]":
         return []
-    return json.loads(value) if isinstance(value, str | bytes) else value
+    if not isinstance(value, str):
+        return json.loads(value) if isinstance(value, bytes) else value
+    found, end = _DECODER.raw_decode(value)  # as `dump_json` wrote it, without space around
+    return found if end == len(value) else json.loads(value)

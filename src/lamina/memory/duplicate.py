@@ -54,14 +54,15 @@ def same_statement(one: Statement, other: Statement, cosine: float) -> bool:
 
 def cosines(vectors: Sequence[Vector | None]) -> NDArray[np.float32]:
     """The cosine of each pair; NaN where a vector is missing, zero, or of another length than the first."""
-    products = np.full((len(vectors), len(vectors)), np.nan, dtype=np.float32)
     known = [(row, vector) for row, vector in enumerate(vectors) if vector is not None]
     alike = [(row, vector) for row, vector in known if len(vector) == len(known[0][1])]
+    products = np.full((len(vectors), len(vectors)), np.nan, dtype=np.float32)
     if alike:
         matrix = np.array([vector for _, vector in alike], np.float32)
         norms = np.sqrt(np.einsum("ij,ij->i", matrix, matrix))
         real = norms.nonzero()[0]
         unit = matrix[real] / norms[real, np.newaxis]
+        among = np.minimum(unit @ unit.T + np.float32(_ROUNDING), 1)
         rows = np.array([row for row, _ in alike])[real]
-        products[np.ix_(rows, rows)] = np.minimum(unit @ unit.T + np.float32(_ROUNDING), 1)
+        products[rows[:, np.newaxis], rows] = among
     return products
