@@ -43,6 +43,7 @@ _NEWEST = Prepared(
     .limit(sa.bindparam("count", type_=sa.BigInteger))
 )
 
+
 def _in_tenant(dialect: DialectName) -> sa.ColumnElement[bool]:
     return unindexed(note_entry.c.tenant, dialect) == sa.bindparam("of_tenant")
 
@@ -63,9 +64,7 @@ _INSERT_ENTRY = Prepared(
 )
 _DELETE = {name: Prepared(sa.delete(note).where(*_OF_SESSION, any_of(note.c.row, "rows", name))) for name in _DIALECTS}
 _DELETE_ENTRIES = {
-    name: Prepared(
-        sa.delete(note_entry).where(_in_tenant(name), any_of(note_entry.c.note_row, "rows", name))
-    )
+    name: Prepared(sa.delete(note_entry).where(_in_tenant(name), any_of(note_entry.c.note_row, "rows", name)))
     for name in _DIALECTS
 }
 _ROWS = Prepared(sa.select(note.c.row).where(*_OF_GENERATIONS))
