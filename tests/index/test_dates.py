@@ -74,27 +74,16 @@ def test_no_date_or_no_fitting_entry_gives_nothing() -> None:
     assert said_within(np.array([0.0]), find_dates("in 1970"), now=0.0) is None
 
 
+DATE_WORDS = (
+    *("in", "on", "may", "march", "jan.", "sept", "december", "3", "12th", "5,", "2023", "1999-05", "2024-05-17,"),
+    *("a", "two", "days", "weeks", "ago", "last", "this", "week", "night", "morning", "today", "yesterday"),
+    *("tonight", "maybe", "market", "agony", "decide"),
+)
+
+
 @given(
     st.lists(
-        st.sampled_from(
-            [
-                "in",
-                "on",
-                "may",
-                "march",
-                "jan.",
-                "sept",
-                "december",
-                "3",
-                "12th",
-                "5,",
-                "2023",
-                "1999-05",
-                "2024-05-17,",
-            ]
-            + ["a", "two", "days", "weeks", "ago", "last", "this", "week", "night", "morning", "today", "yesterday"]
-            + ["tonight", "maybe", "market", "agony", "decide"]
-        ),
+        st.sampled_from(DATE_WORDS),
         max_size=6,
     ).map(" ".join)
 )
