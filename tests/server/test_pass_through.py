@@ -113,6 +113,7 @@ def test_a_connection_that_breaks_before_the_answer_is_a_bad_gateway(served: Hou
         served.client().chat.completions.create(**ASKED)
     assert raised.value.status_code == 502
     assert raised.value.code == "upstream_failed"
+    assert served.errors("proxy_upstream").keys() <= {"upstream_failed", "upstream_cut"}
     assert served.errors("proxy_upstream")["upstream_failed"] >= 1
 
 

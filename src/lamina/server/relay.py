@@ -94,8 +94,12 @@ class Relay:
             listener.ended()
 
     async def _exchange(self, outgoing: Outgoing, listener: Listener, send: Send) -> None:
-        with self._metrics.measure(_OPERATION):
+        started, status = self._metrics.monotonic(), "error"
+        try:
             answer = await self._upstream.ask(outgoing.method, outgoing.target, outgoing.headers, outgoing.body)
+            status = "ok"
+        finally:
+            self._metrics.operation_finished(_OPERATION, status, (self._metrics.monotonic() - started) * 1000)
         try:
             listener.began(answer.status, answer.headers)
             await self._pass_on(answer, outgoing, listener, send)
