@@ -60,16 +60,15 @@ def test_a_text_without_known_tokens_is_a_zero_row(text: str) -> None:
 @given(st.text(st.characters(max_codepoint=127)) | st.text())
 def test_words_that_are_remembered_are_the_tokens_of_the_text(text: str) -> None:
     whole = MODEL._tokenizer.encode(text.encode("utf-8", "ignore").decode(), add_special_tokens=False).ids
-    (cut,) = MODEL._token_ids([text])
-    assert cut == whole
+    assert MODEL._token_ids([text, text]) == [whole, whole]
 
 
 def test_words_are_forgotten_when_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(static, "_MOST_WORDS", 2)
+    monkeypatch.setattr(static, "_MOST_WORDS", 4)
     embedder = StaticEmbedder()
-    row = embedder.encode(["one two three four two three"])
-    assert len(embedder._words) <= 2
-    assert row.tolist() == MODEL.encode(["one two three four two three"]).tolist()
+    for text in ("one two three", "two three", "three four", "five six seven", "one seven"):
+        assert embedder.encode([text]).tolist() == MODEL.encode([text]).tolist()
+        assert len(embedder._words) <= 4
 
 
 def test_no_texts_give_no_rows() -> None:

@@ -109,16 +109,22 @@ class StaticEmbedder:
     def _ids(self, text: str) -> list[int]:
         if not self._word_by_word or _PLAIN.fullmatch(text) is None:
             return self._tokenizer.encode(text, add_special_tokens=False).ids
-        ids: list[int] = []
-        for word in _PLAIN_WORD.findall(text.lower()):
-            known = self._words.get(word)
-            if known is None:
-                known = self._tokenizer.encode(word, add_special_tokens=False).ids
-                if len(self._words) >= _MOST_WORDS:
-                    self._words.clear()
-                self._words[word] = known
-            ids += known
-        return ids
+        words = _PLAIN_WORD.findall(text.lower())
+        try:
+            return [number for word in words for number in self._words[word]]
+        except KeyError:
+            return self._learnt(text, words)
+
+    def _learnt(self, text: str, words: list[str]) -> list[int]:
+        """The tokens of a text some of whose words are new; from now on they are known."""
+        encoding = self._tokenizer.encode(text, add_special_tokens=False)
+        by_word: dict[int | None, list[int]] = {}
+        for place, number in zip(encoding.word_ids, encoding.ids, strict=True):
+            by_word.setdefault(place, []).append(number)
+        if len(self._words) + len(words) > _MOST_WORDS:
+            self._words.clear()
+        self._words.update(zip(words, by_word.values(), strict=True))
+        return encoding.ids
 
     def _pool(self, rows: list[list[int]], out: NDArray[np.float32]) -> None:
         # Row by row: a small product each is faster than one large gather with sums over its parts.
