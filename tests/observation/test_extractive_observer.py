@@ -1,7 +1,8 @@
 """Notes written without a model: what they keep, what they leave out, and that they only say what was said."""
 
 import json
-from datetime import date
+from dataclasses import replace
+from datetime import date, timedelta
 
 import pytest
 from hypothesis import given, settings
@@ -100,6 +101,27 @@ def test_the_same_outcome_again_is_one_line_with_all_sources() -> None:
         result(4, "ok", call="c2"),
     )
     assert (entry.text, entry.sources) == ("run make: ok", (1, 2, 3, 4))
+
+
+def test_a_sentence_said_again_is_one_line_where_it_was_said_last_with_all_sources() -> None:
+    entries = observed(
+        message(1, "I prefer small commits."),
+        message(2, "I prefer large commits, to be honest."),
+        message(3, "I prefer small commits."),
+        message(4, "I prefer SMALL commits.", author="Bob"),
+    )
+    assert [(entry.text, entry.sources) for entry in entries] == [
+        ("I prefer large commits, to be honest", (2,)),
+        ("I prefer small commits", (1, 3)),
+        ("I prefer SMALL commits", (4,)),
+    ]
+
+
+def test_the_same_words_about_another_day_are_another_line() -> None:
+    ran = "I ran five kilometres yesterday."
+    first, later = message(1, ran), message(2, ran)
+    later = replace(later, at=first.at + timedelta(days=3))
+    assert [entry.sources for entry in observed(first, later)] == [(1,), (2,)]
 
 
 def test_what_a_tool_tells_never_becomes_what_the_user_wants() -> None:

@@ -5,7 +5,7 @@ little was said. Notes written like this are provisional: they are written anew 
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lamina.kernel.ids import new_id
 from lamina.kernel.tokens import TokenCounter, estimate_tokens
@@ -45,6 +45,8 @@ class _Said:
     clause: Clause
     worth: Worth
     kind: Kind
+    before: tuple[int, ...] = ()
+    """The messages in which it was said before, word for word."""
 
 
 class ExtractiveObserver:
@@ -63,11 +65,11 @@ class ExtractiveObserver:
         messages = [one for one in request.messages if one.kind is MessageKind.MESSAGE]
         budget = max(_LEAST_TOKENS, int(self._share * sum(map(self._said_tokens, messages))))
         known = name_terms(one.author for one in messages)
-        said = [one for one in _said(messages, known) if one.worth.value >= _LEAST_VALUE]
+        said = _said_last(one for one in _said(messages, known) if one.worth.value >= _LEAST_VALUE)
         lines = list(tool_lines(messages))
         spent, tools = self._tool_entries(lines, int(_TOOL_SHARE * budget) if said else budget)
         entries = [*tools, *_pasted_errors(messages), *self._said_entries(said, budget - spent, request.recent)]
-        return sorted(entries, key=lambda entry: (entry.sources[0], entry.sources))
+        return sorted(entries, key=lambda entry: (entry.sources[-1], entry.sources))
 
     def _said_tokens(self, message: Message) -> int:
         """Tokens of what somebody said; what tools gave back counts as one line each."""
@@ -131,6 +133,17 @@ def _said(messages: Sequence[Message], known: frozenset[int]) -> Iterator[_Said]
         asked_by = voice if any(sentence.is_question for sentence in sentences) else None
 
 
+def _said_last(said: Iterable[_Said]) -> list[_Said]:
+    """Of a sentence that was said several times its last place, so that it follows what it revokes."""
+    last: dict[object, _Said] = {}
+    for one in said:
+        words = (_voice(one.message), one.sentence.text.casefold(), str(one.clause).casefold(), one.worth.refers_to)
+        earlier = last.pop(words, None)
+        before = (*earlier.before, earlier.message.sequence) if earlier else ()
+        last[words] = replace(one, before=before)
+    return list(last.values())
+
+
 def _judged(
     message: Message, origin: Speaker, sentence: Sentence, *, answers: bool, answered: bool, known: frozenset[int]
 ) -> Iterator[_Said]:
@@ -173,7 +186,7 @@ def _entry(together: Sequence[_Said]) -> Entry:
         status=kind.status,
         origin=first.origin,
         said_at=first.message.at,
-        sources=(first.message.sequence,),
+        sources=tuple(sorted({source for one in together for source in (*one.before, one.message.sequence)})),
         refers_to=next((one.worth.refers_to for one in together if one.worth.refers_to), None),
         author=first.message.author,
     )
