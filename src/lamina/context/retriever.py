@@ -114,8 +114,11 @@ class ContextRetriever:
             if self.runtime is not None and ContextLayer.RUNTIME_CONTEXT in places:
                 gathered.run(ContextLayer.RUNTIME_CONTEXT, self.runtime)
             searches, stored = self._searches(places, request), self._stored(places, request)
-            with nullcontext() if self.store is None else self.store.database.together():
-                await gathered.run_all(searches, stored, self.store, deadline_s=self.settings.deadline_s)
+            if searches:
+                with nullcontext() if self.store is None else self.store.database.together():
+                    await gathered.run_all(searches, stored, self.store, deadline_s=self.settings.deadline_s)
+            elif stored and self.store is not None:
+                await gathered.read(self.store, stored, deadline_s=self.settings.deadline_s)
             graph = self.sources.get(Semantic.GRAPH)
             if Semantic.GRAPH in places and graph is not None and not isinstance(graph, StoredSource) and keywords:
                 request = replace(request, found=tuple(chain.from_iterable(gathered.items.values())))
@@ -209,8 +212,6 @@ class _Gathered:
         tasks = {asyncio.ensure_future(self._one(places, search)): places for places, search in searches.items()}
         if stored and store is not None:
             tasks[asyncio.ensure_future(self._read(store, stored))] = tuple(stored)
-        if not tasks:
-            return
         try:
             done, late = await asyncio.wait(tasks, timeout=deadline_s or None)
         except BaseException:  # boundary: a request that is given up gives up its searches
@@ -226,6 +227,14 @@ class _Gathered:
             # Not awaited: a search that ignores its cancellation must not hold the turn up.
             task.cancel()
             self._all_failed(tasks[task], "timed out")
+
+    async def read(self, store: LayerStore, stored: Stored, *, deadline_s: float) -> None:
+        """Read layers of the store, where nothing else is searched, in the task of the request itself."""
+        try:
+            async with asyncio.timeout(deadline_s or None) as limit:
+                await self._read(store, stored)
+        except Exception as error:  # noqa: BLE001 -- isolation: layers that fail do not fail the request
+            self._all_failed(tuple(stored), *(("timed out",) if limit.expired() else ("failed", error)))
 
     async def _read(self, store: LayerStore, stored: Stored) -> None:
         """Read layers of the store together; one that failed so, or is not ready for it, is searched by itself."""

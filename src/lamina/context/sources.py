@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from lamina.context.settings import ContextSettings
@@ -23,7 +24,7 @@ from lamina.memory.filter import Filter
 from lamina.memory.rows import scope_key
 from lamina.memory.search import LayerSearch
 from lamina.memory.service import MemoryService
-from lamina.memory.types import MemoryEntry, MemoryLayer, SearchHit
+from lamina.memory.types import Identifiers, MemoryEntry, MemoryLayer, SearchHit
 from lamina.memory.validate import check_identifiers
 
 if TYPE_CHECKING:  # neither room is loaded before it is asked
@@ -234,8 +235,7 @@ class StoredMemorySource(StoredSource):
     async def search(self, request: LayerRequest, query: Query) -> ItemSearch:
         """Finds the memories that fit the query, strongest layer first."""
         service = self.service
-        given = check_identifiers(**arguments(request.identifiers))
-        reached = await service.hierarchy.complete(request.tenant, given)
+        reached = await service.hierarchy.complete(request.tenant, _checked(request.identifiers))
         chosen = LayerSearch(
             query=request.query,
             limit=min(request.limit, service.settings.max_search_limit),
@@ -247,6 +247,12 @@ class StoredMemorySource(StoredSource):
         scopes = accessible_scopes(request.tenant, reached)
         found = chosen.in_store(scopes, now=service.clock.now(), metrics=service.metrics)
         return found.then(lambda hits: [_memory_item(hit, request.session_key) for hit in hits])
+
+
+@lru_cache(maxsize=1024)
+def _checked(identifiers: Identifiers) -> Identifiers:
+    """The identifiers, which are the same from turn to turn. Raises InvalidInputError."""
+    return check_identifiers(**arguments(identifiers))
 
 
 def _memory_item(hit: SearchHit, session_key: str | None) -> ContextItem:

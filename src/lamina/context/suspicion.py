@@ -42,7 +42,7 @@ def suspicions(text: str) -> tuple[str, ...]:
     """Every reason to take a text for instructions, whoever it comes from, sorted."""
     head = text[:_MOST_CHARACTERS]
     found = set(_worded(fold(head)))
-    if _TEMPLATE.search(head):
+    if ("<" in head or "[" in head) and _TEMPLATE.search(head):
         found.add("template")
     if not head.isascii():
         found |= _unseen(head)

@@ -24,7 +24,7 @@ from lamina.index.query import Query, prepare_query
 from lamina.index.ranking import Ranked, RankingModel
 from lamina.index.rows import RowBatch
 from lamina.index.scope import ScopeIndex
-from lamina.index.search import Search, Wanted
+from lamina.index.search import Rankings, Search, Wanted
 from lamina.index.signals import Explanation
 from lamina.index.store import pack_vector
 from lamina.index.terms import analyse, fold, pack
@@ -142,7 +142,7 @@ class ToolRegistryAdapter(StoredSource):
         """What `search_tools` does, ranked beside other layers."""
         index = self._index or await self._build()
 
-        def finish(link: Link, rankings: Sequence[Ranked | None]) -> list[ContextItem]:
+        def finish(link: Link, rankings: Rankings) -> list[ContextItem]:
             (ranked,) = rankings
             assert ranked is not None
             return list(map(tool_item, self._matches(ranked, request.keywords, request.limit)))

@@ -11,7 +11,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -124,7 +124,27 @@ class Database:
             shutil.rmtree(self._scratch, ignore_errors=True)
 
     async def _hop(self, function: Callable[..., T], *args: object) -> T:
-        return await asyncio.wrap_future(self._submit(function, *args))
+        """What a function gives on a thread of the store; one whose caller is gone before it begins is not run."""
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[T] = loop.create_future()
+
+        def run() -> None:
+            if answer.cancelled():
+                return
+            result: Any = None
+            failure: BaseException | None = None
+            try:
+                result = self._guard(function, *args)
+            except BaseException as error:  # noqa: BLE001 -- boundary: whatever it is, it belongs to who asked
+                failure = error
+            with suppress(RuntimeError):  # the loop has ended, and nobody waits any more
+                loop.call_soon_threadsafe(_settle, answer, result, failure)
+
+        try:
+            self._threads.submit(run)
+        except RuntimeError:
+            raise closed() from None
+        return await answer
 
     def _submit(self, function: Callable[..., T], *args: object) -> "Future[T]":
         try:
@@ -218,3 +238,12 @@ class Database:
                 self._local.link = None
                 link.connection.invalidate()
                 link.connection.close()
+
+
+def _settle(answer: "asyncio.Future[Any]", result: Any, failure: BaseException | None) -> None:
+    if answer.done():  # whoever asked has given up
+        return
+    if failure is None:
+        answer.set_result(result)
+    else:
+        answer.set_exception(failure)

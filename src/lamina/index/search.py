@@ -18,6 +18,8 @@ U = TypeVar("U")
 
 Allowed = Callable[[Link, int], NDArray[np.int64]]
 """Given a scope's id, the entries a filter lets through."""
+Rankings = Sequence[Ranked | None]
+"""What was ranked, in the order in which it was wanted; None where there is no such scope."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +39,7 @@ class Search(Generic[T_co]):
     """A room's search: what it wants ranked, and what it makes of the rankings, which come in the same order."""
 
     wanted: tuple[Wanted, ...]
-    finish: Callable[[Link, Sequence[Ranked | None]], T_co]
+    finish: Callable[[Link, Rankings], T_co]
 
     def then(self, make: Callable[[T_co], U]) -> "Search[U]":
         """The same search, with something else made of what it finds."""

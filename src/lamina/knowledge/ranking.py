@@ -47,5 +47,5 @@ def lifted(
     np.maximum(used, 0, out=used)
     half_lives = np.maximum(age_micros, 0) / (_DAY_MICROS * settings.recency_half_life_days)
     aged = used * (1 + np.float32(settings.recency_weight) * np.exp2(-half_lives).astype(np.float32))
-    by_text, by_use, scores = (relevance_of(each, full) for each in (evidence, used, aged))
+    by_text, by_use, scores = relevance_of(np.stack((evidence, used, aged)), full)
     return Lift(order=np.argsort(-aged, kind="stable"), scores=scores, use=by_use - by_text, recency=scores - by_use)

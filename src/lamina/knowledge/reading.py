@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from lamina.database.link import Link, Prepared, number_list
 from lamina.database.schema import to_micros
 from lamina.index.ranking import Ranked
-from lamina.index.search import Allowed, RankedRow, Search, Wanted
+from lamina.index.search import Allowed, RankedRow, Rankings, Search, Wanted
 from lamina.index.signals import Explanation
 from lamina.kernel.cursor import decode_cursor, encode_cursor, fingerprint
 from lamina.knowledge.ranking import lifted
@@ -96,7 +96,7 @@ def entry_search(
     """Finds the rows of entries that fit best by text, use and age; a category chooses before anything is cut off."""
     allowed = None if category is None else _rows_where(_OF_CATEGORY, tenant, category.value)
 
-    def finish(link: Link, rankings: Sequence[Ranked | None]) -> list[RankedRow]:
+    def finish(link: Link, rankings: Rankings) -> list[RankedRow]:
         (ranked,) = rankings
         return [] if ranked is None else _best_entries(link, tenant, ranked, limit=limit, now=now, settings=settings)
 
@@ -141,7 +141,7 @@ def reference_search(
     """Finds the rows of references whose name and summary fit best."""
     allowed = None if type is None else _rows_where(_OF_TYPE, tenant, type.value)
 
-    def finish(link: Link, rankings: Sequence[Ranked | None]) -> list[RankedRow]:
+    def finish(link: Link, rankings: Rankings) -> list[RankedRow]:
         (ranked,) = rankings
         entries = [] if ranked is None else ranked.entries.tolist()
         if ranked is None or not entries:

@@ -14,7 +14,7 @@ from lamina.database.schema import from_micros
 from lamina.index.engine import SearchEngine
 from lamina.index.query import Query
 from lamina.index.ranking import Ranked
-from lamina.index.search import Allowed, RankedRow, Search, Wanted
+from lamina.index.search import Allowed, RankedRow, Rankings, Search, Wanted
 from lamina.index.signals import Explanation
 from lamina.kernel.cursor import decode_cursor, encode_cursor, fingerprint
 from lamina.knowledge.statements import select_rows
@@ -64,7 +64,7 @@ def learning_search(
     """Finds the rows of learnings that fit best among those the selection lets through."""
     wanted = Wanted(scope=learning_scope(tenant), limit=limit * _POOL, threshold=threshold)
 
-    def finish(link: Link, rankings: Sequence[Ranked | None]) -> list[RankedRow]:
+    def finish(link: Link, rankings: Rankings) -> list[RankedRow]:
         (ranked,) = rankings
         if ranked is None:
             return []

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from lamina.database.link import Link, Prepared, any_of, number_list, unindexed
 from lamina.database.schema import to_micros
 from lamina.index.ranking import Ranked
-from lamina.index.search import Search, Wanted
+from lamina.index.search import Rankings, Search, Wanted
 from lamina.index.signals import Explanation
 from lamina.index.store import ScopeKey
 from lamina.index.tables import scope
@@ -108,7 +108,7 @@ def memory_search(requests: Sequence[SearchRequest]) -> Search[tuple[ScopeResult
         for key, request in zip(keys, requests, strict=True)
     )
 
-    def finish(link: Link, rankings: Sequence[Ranked | None]) -> tuple[ScopeResults, ...]:
+    def finish(link: Link, rankings: Rankings) -> tuple[ScopeResults, ...]:
         asked = zip(keys, requests, rankings, strict=True)
         return tuple(_results(link, key, ranked, explain=request.explain) for key, request, ranked in asked)
 

@@ -19,7 +19,7 @@ from lamina.index.engine import SearchEngine
 from lamina.index.late import put_terms
 from lamina.index.query import Query
 from lamina.index.ranking import Ranked
-from lamina.index.search import RankedRow, Search, Wanted
+from lamina.index.search import RankedRow, Rankings, Search, Wanted
 from lamina.index.signals import Explanation
 from lamina.index.store import Indexable, bury, forget, touch
 from lamina.kernel.cursor import decode_cursor, encode_cursor, fingerprint
@@ -253,7 +253,7 @@ def skill_search(
         found = link.run(_OF_STATUS, {"tenant": tenant, "status": status.value}).fetchall()
         return np.fromiter(chain.from_iterable(found), np.int64, count=len(found))
 
-    def finish(link: Link, rankings: Sequence[Ranked | None]) -> list[RankedRow]:
+    def finish(link: Link, rankings: Rankings) -> list[RankedRow]:
         (ranked,) = rankings
         hits = _hits(link, tenant, ranked, status, limit)
         if status is not None and len(hits) < limit and ranked is not None and len(ranked.entries) == wanted.limit:
