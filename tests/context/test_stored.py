@@ -16,6 +16,7 @@ from lamina.context.tools import ToolDescriptor
 from lamina.context.types import TURN_LAYERS, ContextItem, ContextLayer, LayerRequest, Place, RetrievalResult, Semantic
 from lamina.database.engine import Database
 from lamina.database.link import Link
+from lamina.index import ranking
 from lamina.index.engine import SearchEngine
 from lamina.index.query import Query
 from lamina.index.search import Search
@@ -170,3 +171,25 @@ async def test_a_question_that_nobody_is_asked_is_not_embedded(app: App, monkeyp
     nobody = await app.context.retriever.retrieve("deploy", [], also=(Semantic.MEMORY,))
     assert not nobody.items
     assert not reads
+
+
+async def test_why_a_score_is_what_it_is_is_worked_out_when_a_receipt_is_read(
+    app: App, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context = await fill(app)
+    await found(context, QUERIES[0])
+    worked_out: list[object] = []
+    work_out = ranking._signals
+
+    def counted(*given: Any) -> Any:
+        worked_out.append(given)
+        return work_out(*given)
+
+    monkeypatch.setattr(ranking, "_signals", counted)
+    prompt = await context.assemble("You are ...", query=QUERIES[0], user_id="u1", session_key="s1")
+    assert not worked_out
+    shown = prompt.receipt.to_dict()["injected"]
+    assert worked_out
+    for one in shown:
+        if one["layer"] not in ("runtime_context", "agent_learnings"):
+            assert sum(one["signals"].values()) == pytest.approx(one["score"], abs=1e-4)

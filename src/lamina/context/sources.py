@@ -262,7 +262,7 @@ def _memory_item(hit: SearchHit, session_key: str | None) -> ContextItem:
         key=memory.id,
         content=memory.content,
         score=hit.score,
-        signals=hit.explain or {},
+        signals={} if hit.explain is None else hit.explain,
         origin=memory_origin(memory),
         category=memory.layer.value,
         session_key=session_key if memory.layer is MemoryLayer.SESSION else None,
