@@ -128,6 +128,10 @@ def test_a_text_without_end_is_read_in_time_that_grows_with_its_length() -> None
     [
         ("I'd rather have short answers", EntryKind.PREFERENCE),
         ("My favourite editor is Vim", EntryKind.PREFERENCE),
+        ("I never want a berth next to the ferry", EntryKind.PREFERENCE),
+        ("I don't want any meetings on Fridays", EntryKind.PREFERENCE),
+        ("I can't eat peanuts", EntryKind.PREFERENCE),
+        ("I don't want to go home yet", EntryKind.FACT),
         ("Please always run ruff before you commit", EntryKind.PREFERENCE),
         ("Never push to main without asking me", EntryKind.CONSTRAINT),
         ("The answer must not exceed 200 words", EntryKind.CONSTRAINT),
