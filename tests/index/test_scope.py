@@ -105,7 +105,7 @@ def test_scopes_ranked_together_are_ranked_as_each_alone(
         index = index_of(rows)
         index.remove(gone)
         within = None if allowed is None else np.array(allowed, np.int64)
-        wanted.append(Asked(index=index, limit=limit, threshold=threshold, allowed=within))
+        wanted.append(Asked(scope=index, limit=limit, threshold=threshold, allowed=within))
     together = rank_scopes(wanted, query, model=MODEL, now=now)
     for one, ranked in zip(wanted, together, strict=True):
         (alone,) = rank_scopes([one], query, model=MODEL, now=now)

@@ -9,8 +9,8 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import sqlalchemy as sa
@@ -99,8 +99,7 @@ def _vectors(dialect: DialectName) -> Prepared:
 _VECTORS: dict[DialectName, Prepared] = {"sqlite": _vectors("sqlite"), "postgresql": _vectors("postgresql")}
 
 
-@dataclass(frozen=True, slots=True)
-class _Scope:
+class _Scope(NamedTuple):
     tenant: str
     id: int
     version: int
@@ -232,7 +231,7 @@ class SearchEngine:
                 stack.enter_context(one.lock.reading())
             asked = [
                 Asked(
-                    index=own[at] if at in own else cached[at].index,
+                    scope=own[at] if at in own else cached[at].index,
                     limit=pairs[at][0].limit,
                     threshold=pairs[at][0].threshold,
                     allowed=within.get(at),
@@ -345,7 +344,7 @@ class SearchEngine:
             for batch, _ in self._batches(link, found, 0):
                 scan.feed(batch)
         ranked = scan.rank(limit=wanted.limit, threshold=wanted.threshold, now=now, allowed=allowed, explain=explain)
-        return replace(ranked, vectors=self._stored_vectors(link, found, ranked)) if wanted.vectors else ranked
+        return ranked._replace(vectors=self._stored_vectors(link, found, ranked)) if wanted.vectors else ranked
 
     def _stored_vectors(self, link: Link, found: _Scope, ranked: Ranked) -> NDArray[np.float32]:
         """The vectors of results of a scan, which keeps none."""

@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lamina.index.postings import impact
+from lamina.index.postings import demand, strength
 
 Floats = NDArray[np.float32]
 
@@ -68,23 +69,34 @@ def shares(scores: NDArray[np.float64], per_best: float | NDArray[np.float64]) -
     return part
 
 
-def conversation_scores(spoken: NDArray[np.float64], words: NDArray[np.float64], weights: Floats) -> Floats:
-    """Score whole conversations: `spoken[t, c]` counts term t in conversation c, which has `words[c]` words.
+class Talks(NamedTuple):
+    """What is the same for every query of a scope: which conversations there are, and what their lengths ask for."""
+
+    living: NDArray[np.bool_]
+    demand: Floats
+
+    @classmethod
+    def of(cls, words: NDArray[np.float64]) -> "Talks | None":
+        """Those of conversations with so many words; number 0 is no conversation. None where there are none."""
+        living = words > 0
+        living[0] = False
+        if not living.any():
+            return None
+        pivot = float(words[living].mean())
+        return cls(living, demand(words.astype(np.float32), pivot, _CONVERSATION_LENGTH_SHARE))
+
+
+def conversation_scores(spoken: NDArray[np.float64], talks: Talks, weights: Floats) -> Floats:
+    """Score whole conversations: `spoken[t, c]` counts term t in conversation c.
 
     Only differences count, from the least fitting conversation up: when there is one conversation, everything was
     said in it, and that says nothing about any entry. Number 0 is no conversation and scores nothing.
     """
-    living = words > 0
-    living[0] = False
-    pivot = float(words[living].mean()) if living.any() else 0.0
-    if not pivot or not len(weights):
-        return np.zeros(len(words), np.float32)
-    counts = np.minimum(spoken, 255).astype(np.uint8)
-    impacts = impact(counts, words.astype(np.float32), pivot, length_share=_CONVERSATION_LENGTH_SHARE)
+    impacts = strength(np.minimum(spoken, 255).astype(np.float32), talks.demand)
     impacts *= weights[:, np.newaxis]
     # Row after row, so that the sum of a conversation does not depend on how many others there are.
     scores = shares(np.add.reduce(impacts, axis=0, dtype=np.float64), per_best(weights))
-    scores -= scores[living].min()
+    scores -= scores[talks.living].min()
     np.maximum(scores, 0, out=scores)
     scores[0] = 0
     return scores

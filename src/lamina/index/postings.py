@@ -5,6 +5,7 @@ similar size are merged, so that one row costs next to nothing and a lookup visi
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,19 +16,25 @@ _MERGE_RATIO = 2
 _SMALL = 1024
 
 
-def impact(
-    counts: NDArray[np.uint8], lengths: NDArray[np.float32], pivot: float, length_share: float = LENGTH_SHARE
-) -> NDArray[np.float32]:
+def impact(counts: NDArray[np.uint8], lengths: NDArray[np.float32], pivot: float) -> NDArray[np.float32]:
     """Give the BM25 strength, before rarity, of terms found `counts` times in texts of `lengths` words.
 
     One mention in a text of the pivot's length is worth exactly 1.
     """
-    tf = counts.astype(np.float32)
-    norm = lengths * np.float32(SATURATION * length_share / pivot) + np.float32(SATURATION * (1 - length_share))
-    norm = norm + tf
-    tf *= np.float32(1 + SATURATION)
-    tf /= norm
-    return tf
+    return strength(counts.astype(np.float32), demand(lengths, pivot))
+
+
+def demand(lengths: NDArray[np.float32], pivot: float, length_share: float = LENGTH_SHARE) -> NDArray[np.float32]:
+    """Give what texts of these lengths ask for, in mentions, before one counts for much."""
+    return lengths * np.float32(SATURATION * length_share / pivot) + np.float32(SATURATION * (1 - length_share))
+
+
+def strength(counts: NDArray[np.float32], demand: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Give the strength of so many mentions, which are used up."""
+    norm = demand + counts
+    counts *= np.float32(1 + SATURATION)
+    counts /= norm
+    return counts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,8 +58,7 @@ class Segment:
         return self.bounds[at].tolist(), self.bounds[at + known].tolist()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hits:
+class Hits(NamedTuple):
     """Where several terms occur: one element per term and slot, ordered by term, in pieces that belong together.
 
     `sizes` says how many elements each term has.

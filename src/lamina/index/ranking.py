@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import accumulate
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,18 +62,17 @@ class RankingModel:
         return max((self.lexical + self.vector) * (1 + self.alone) / self.enough(size), _LEAST_FULL)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
+class Evidence(NamedTuple):
     """What is known about every entry of a scope for one query, beside words and vectors, and what is wanted of it.
 
     Entry i of each array is the same entry. `previous` and `following` are -1 where the conversation has no such
     entry. `conversations` are dense numbers into `conversation_lexical`, whose number 0 stands for "no conversation"
-    and holds zero. `count` is the number of living entries; the arrays may hold dead ones, which `visible` masks.
+    and holds zero. `living` is the number of living entries; the arrays may hold dead ones, which `visible` masks.
     """
 
     limit: int
     threshold: float
-    count: int
+    living: int
     entries: NDArray[np.int64]
     lengths: Floats
     missing_vector: NDArray[np.bool_] | None
@@ -90,8 +90,7 @@ class Evidence:
         return len(self.conversation_lexical) > 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ranked:
+class Ranked(NamedTuple):
     """The best entries, best first (ties: the higher entry first), and how many passed the threshold in all.
 
     `places` say where in the scope's arrays they are. `evidence` is what `scores` were made from, on a scale where
@@ -127,14 +126,14 @@ def rank_evidence(
     ends = list(accumulate(len(scope.entries) + 1 for scope in scopes))
     parts = [slice(end - len(scope.entries) - 1, end) for scope, end in zip(scopes, ends, strict=True)]
     own = _own(scopes, parts, lexical, products, level, model)
-    chosen = [_choose(scope, own[part], model) for scope, part in zip(scopes, parts, strict=True)]
+    full = [model.full(scope.living) for scope in scopes]
+    chosen = [_choose(scope, own[part], most, model) for scope, part, most in zip(scopes, parts, full, strict=True)]
     sizes = [len(places) for places, _, _ in chosen]
     places = np.concatenate([places for places, _, _ in chosen])
     strength = np.concatenate([strength for _, strength, _ in chosen])
     entries = np.concatenate([scope.entries[found] for scope, (found, _, _) in zip(scopes, chosen, strict=True)])
     order = np.lexsort((-entries, -strength, np.repeat(np.arange(len(scopes)), sizes)))
     entries, places, strength = entries[order], places[order], strength[order]
-    full = [model.full(scope.count) for scope in scopes]
     scores = relevance(strength, np.repeat(full, sizes))
     ranked = []
     for at, (scope, end) in enumerate(zip(scopes, accumulate(sizes), strict=True)):
@@ -157,11 +156,10 @@ def rank_evidence(
     return ranked
 
 
-def _choose(scope: Evidence, own: Floats, model: RankingModel) -> tuple[NDArray[np.intp], Floats, int]:
+def _choose(scope: Evidence, own: Floats, full: float, model: RankingModel) -> tuple[NDArray[np.intp], Floats, int]:
     """Give the places of the best entries of a scope, in no order and at least as many as wanted, with their
     evidence, and how many passed the threshold in all.
     """
-    full = model.full(scope.count)
     wanted = evidence_of(scope.threshold - _ROUNDING, full)
     near = _candidates(scope, own, model, wanted)
     total = _total(scope, own, near, model)
@@ -204,7 +202,7 @@ def _candidates(evidence: Evidence, own: Floats, model: RankingModel, wanted: fl
         return slice(size)
     said = model.conversation * float(evidence.conversation_lexical.max())
     own_and_lent = 1 + max(model.alone, model.neighbour + model.second_neighbour)
-    floor = (wanted * model.enough(evidence.count) - said) / own_and_lent
+    floor = (wanted * model.enough(evidence.living) - said) / own_and_lent
     if floor <= _ROUNDING:
         return slice(size)
     reached = np.zeros(size + 1, np.bool_)  # the last one is what the neighbour number -1 marks
@@ -245,7 +243,7 @@ def _own(
 
 def _total(evidence: Evidence, own: Floats, near: NDArray[np.intp] | slice, model: RankingModel) -> Floats:
     """Give the whole evidence of some entries, counted in what their scope asks for."""
-    enough = model.enough(evidence.count)
+    enough = model.enough(evidence.living)
     if not evidence.talks:
         total: Floats = own[near] * np.float32(1 + model.alone)
     else:
@@ -291,11 +289,10 @@ def _step(links: NDArray[np.intp], at: NDArray[np.intp]) -> NDArray[np.intp]:
     return np.where(at < 0, at, links[at])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Few:
+class _Few(NamedTuple):
     """What the signals of a few results are worked out from."""
 
-    count: int
+    living: int
     own: Floats
     lexical: Floats | None
     missing_vector: NDArray[np.bool_] | None
@@ -309,7 +306,7 @@ def _few(scope: Evidence, own: Floats, lexical: Floats, places: NDArray[np.intp]
     """Copy what belongs to these places: the arrays of the scope may change before anybody asks."""
     author = scope.by_author
     return _Few(
-        count=scope.count,
+        living=scope.living,
         own=own[places],
         lexical=lexical[places] if has_vector else None,
         missing_vector=None if scope.missing_vector is None else scope.missing_vector[places],
@@ -322,7 +319,7 @@ def _few(scope: Evidence, own: Floats, lexical: Floats, places: NDArray[np.intp]
 
 def _signals(few: _Few, total: Floats, scores: Floats, model: RankingModel) -> list[Signal]:
     """Split scores, whose evidence is `total`, in proportion to their parts."""
-    scale = np.float32(1 / model.enough(few.count))
+    scale = np.float32(1 / model.enough(few.living))
     parts = np.zeros((6, len(total)), np.float32)
     lexical, vector, neighbour, conversation, author, date = parts
     mine = few.own * scale

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamina.index.dates import said_within
-from lamina.index.lexical import conversation_scores, per_best, rarity, shares, sums
+from lamina.index.lexical import Talks, conversation_scores, per_best, rarity, shares, sums
 from lamina.index.postings import impact
 from lamina.index.query import Query
 from lamina.index.ranking import Evidence, Ranked, RankingModel, rank_evidence
@@ -88,7 +88,7 @@ class ScopeScan:
         evidence = Evidence(
             limit=limit,
             threshold=threshold,
-            count=len(entries),
+            living=len(entries),
             entries=entries,
             lengths=lengths.astype(np.float32),
             missing_vector=missing if missing.any() else None,
@@ -124,5 +124,6 @@ class ScopeScan:
         for i, weight in enumerate(weights):
             scores += impact(counts[:, i], short, pivot) * weight
             spoken[i] = sums(numbers, counts[:, i], talks)
-        words = sums(numbers, lengths, talks)
-        return shares(scores, per_best(weights)), conversation_scores(spoken, words, weights)
+        known = Talks.of(sums(numbers, lengths, talks)) if len(weights) else None
+        talk = np.zeros(talks, np.float32) if known is None else conversation_scores(spoken, known, weights)
+        return shares(scores, per_best(weights)), talk

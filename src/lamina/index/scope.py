@@ -2,14 +2,14 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from itertools import accumulate, chain
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lamina.index.dates import said_within
-from lamina.index.lexical import conversation_scores, per_best, rarity, shares, sums
+from lamina.index.lexical import Talks, conversation_scores, per_best, rarity, shares, sums
 from lamina.index.postings import Hits, Postings, impact
 from lamina.index.query import Query
 from lamina.index.ranking import Evidence, Ranked, RankingModel, rank_evidence
@@ -44,6 +44,7 @@ class ScopeIndex:
         self._rows = Rows(dimensions)
         self._postings = Postings()
         self._pivot = typical_length(0, 0)
+        self._talks: Talks | None = None
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -76,6 +77,7 @@ class ScopeIndex:
 
     def _settle(self) -> None:
         rows = self._rows
+        self._talks = None
         if rows.dead > 64 and rows.dead * 4 > rows.size:
             self._postings.renumber(rows.compact())
         pivot = typical_length(rows.words, len(rows))
@@ -95,7 +97,7 @@ class ScopeIndex:
         explain: bool = True,
     ) -> Ranked:
         """Rank every living entry that has not expired at `now` and, where given, is one of `allowed`."""
-        asked = Asked(index=self, limit=limit, threshold=threshold, allowed=allowed)
+        asked = Asked(scope=self, limit=limit, threshold=threshold, allowed=allowed)
         (ranked,) = rank_scopes([asked], query, model=model, now=now, explain=explain)
         return ranked
 
@@ -119,7 +121,7 @@ class ScopeIndex:
         return Evidence(
             limit=asked.limit,
             threshold=asked.threshold,
-            count=len(rows),
+            living=len(rows),
             entries=rows.entries[:size],
             lengths=rows.lengths[:size],
             missing_vector=rows.missing_vector[:size] if rows.any_missing_vector else None,
@@ -138,10 +140,14 @@ class ScopeIndex:
         talks = len(rows.conversation_words)
         if talks == 1 or not hits.slots:
             return np.zeros(talks, np.float32)
+        if self._talks is None:
+            self._talks = Talks.of(rows.conversation_words)
+            if self._talks is None:
+                return np.zeros(talks, np.float32)
         cells = rows.conversations[np.concatenate(hits.slots)]
         cells += np.repeat(np.arange(0, len(weights) * talks, talks), hits.sizes)
         spoken = sums(cells, np.concatenate(hits.counts), talks * len(weights)).reshape(len(weights), talks)
-        return conversation_scores(spoken, rows.conversation_words, weights)
+        return conversation_scores(spoken, self._talks, weights)
 
     def _visible(self, now: float, allowed: NDArray[np.int64] | None) -> NDArray[np.bool_] | None:
         rows = self._rows
@@ -158,11 +164,10 @@ class ScopeIndex:
         return visible
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class Asked(NamedTuple):
     """What is wanted of one index: so many entries of at least this relevance and, where given, one of `allowed`."""
 
-    index: ScopeIndex
+    scope: ScopeIndex
     limit: int
     threshold: float
     allowed: NDArray[np.int64] | None = None
@@ -173,7 +178,7 @@ def rank_scopes(
     asked: Sequence[Asked], query: Query, *, model: RankingModel, now: float, explain: bool = True
 ) -> list[Ranked]:
     """Rank several scopes for one query, each as if alone: most of the work is done for all of them at once."""
-    indexes = [one.index for one in asked]
+    indexes = [one.scope for one in asked]
     ends = list(accumulate(index.slots + 1 for index in indexes))
     starts = [0, *ends[:-1]]
     hits = [index.mentions(query.terms) for index in indexes]
@@ -187,11 +192,11 @@ def rank_scopes(
         for index, start, end in zip(indexes, starts, ends, strict=True):
             index.multiply(aimed, products[start : end - 1])
     scopes = [
-        one.index.evidence(one, query, found, row, now) for one, found, row in zip(asked, hits, weights, strict=True)
+        one.scope.evidence(one, query, found, row, now) for one, found, row in zip(asked, hits, weights, strict=True)
     ]
     ranked = rank_evidence(scopes, lexical, products, level, model=model, explain=explain)
     return [
-        replace(best, vectors=one.index.vectors_at(best.places)) if one.vectors else best
+        best._replace(vectors=one.scope.vectors_at(best.places)) if one.vectors else best
         for one, best in zip(asked, ranked, strict=True)
     ]
 

@@ -1,7 +1,6 @@
 """What rooms ask of the search engine. Searches for one query share its ranking, so a room says first what it wants."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -22,8 +21,7 @@ Rankings = Sequence[Ranked | None]
 """What was ranked, in the order in which it was wanted; None where there is no such scope."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class Wanted(NamedTuple):
     """What to rank, a scope of the store or an index of one's own, and how many results of which relevance."""
 
     scope: ScopeKey | ScopeIndex
@@ -34,8 +32,7 @@ class Wanted:
     """Whether the vectors of the results are needed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Search(Generic[T_co]):
+class Search(NamedTuple, Generic[T_co]):
     """A room's search: what it wants ranked, and what it makes of the rankings, which come in the same order."""
 
     wanted: tuple[Wanted, ...]

@@ -1,7 +1,6 @@
 """Reads of stored learnings, each on one view of the store."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -71,7 +70,7 @@ def learning_search(
         hits = _hits(link, tenant, ranked, selection, limit)
         if len(hits) < limit and len(ranked.entries) == wanted.limit:
             # Others may pass further down: ask for all that may be shown, and rank only those.
-            all_allowed = replace(wanted, limit=limit, allowed=_rows_where(tenant, selection))
+            all_allowed = wanted._replace(limit=limit, allowed=_rows_where(tenant, selection))
             (ranked,) = engine.rank_all(link, [all_allowed], query, now=now.timestamp())
             hits = [] if ranked is None else _hits(link, tenant, ranked, selection, limit)
         return hits

@@ -259,7 +259,7 @@ def skill_search(
         if status is not None and len(hits) < limit and ranked is not None and len(ranked.entries) == wanted.limit:
             # Others have it further down: ask for all that do, and rank only those.
             (ranked,) = engine.rank_all(
-                link, [replace(wanted, limit=limit, allowed=with_status)], query, now=now.timestamp()
+                link, [wanted._replace(limit=limit, allowed=with_status)], query, now=now.timestamp()
             )
             hits = _hits(link, tenant, ranked, status, limit)
         return hits
