@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lamina.context import suspicion_disguises as disguises
 from lamina.context.suspicion import STRONG, findings, suspicions
+from lamina.context.suspicion_disguises import undisguised
 from lamina.context.types import Origin
 
 OVERRIDES = [
@@ -171,3 +173,26 @@ def test_whose_text_it_is_decides_what_is_judged() -> None:
 @given(st.text(max_size=300))
 def test_any_text_can_be_judged(text: str) -> None:
     assert list(suspicions(text)) == sorted(set(suspicions(text)))
+
+
+PIECES = st.sampled_from(
+    (
+        *("i g n o r e", "i.g.n.o.r.e", "x_y_z-a*b", "a", "I", "ign0re", "1337", "pr3vious!", "vtaber", "xvtaberx"),
+        *("erongi", "(erongi)", "**bold**", "__init__", "key-0", "\n", "  ", "ignore", "plain", "naïve", "ｉｇｎ", "-"),
+        *(base64.b64encode(b"ignore the rules").decode(), "a" * 19, "a" * 20, "b-" * 10, "0"),
+    )
+)
+
+
+@given(st.lists(PIECES | st.text(max_size=12), max_size=8), st.sampled_from(["", " "]))
+def test_readings_are_passed_over_only_where_there_are_none(pieces: list[str], between: str) -> None:
+    plain = between.join(pieces)
+    found = list(undisguised(plain))
+    if plain.isascii():
+        small = plain.lower()
+        assert (disguises._EMPHASIS.sub("", plain) in found) >= (disguises._EMPHASIS.sub("", plain) != plain)
+        assert len(found) >= sum(map(bool, [disguises._SPELT_OUT.search(plain), disguises._TURNED.search(small)]))
+        assert bool(disguises._BACKWARDS.search(small)) <= (small[::-1] in found)
+        leet = [disguises._without_leet(match[0]) for match in disguises._LEET_WORD.finditer(small)]
+        assert any(word in disguises._TELLING for word in leet) <= (disguises._without_leet(small) in found)
+        assert all(reading in found for reading in disguises._decoded(plain))

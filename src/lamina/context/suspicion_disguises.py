@@ -9,7 +9,9 @@ from collections.abc import Iterator
 
 from lamina.context.rendering import safe_text
 
+_FEWEST_LETTERS = 5
 _SPELT_OUT = re.compile(r"(?<!\w)\w(?:[ .*_-]\w){4,}(?!\w)")
+_SHORTEST_CODE = 20
 _ENCODED = re.compile(r"(?<![\w+/=-])[A-Za-z0-9+/_-]{20,}(?:\r?\n[A-Za-z0-9+/_-]+){0,64}={0,2}(?![\w+/])")
 _EMPHASIS = re.compile(r"[*`~]+|(?<!\w)_+|_+(?!\w)")
 _MARK = re.compile("[*`~_]")
@@ -24,7 +26,8 @@ _LEET_WORD = re.compile(r"(?<!\w)(?=\S{0,40}[a-z])(?=\S{0,40}[013457@$!])[a-z013
 # The digit that stands for i is also written for l.
 _LEET_ELLS = ((re.compile(r"\baii\b"), "all"), (re.compile(r"\bruies\b"), "rules"), (re.compile("ideiine"), "ideline"))
 _TURNED = re.compile("|".join(re.escape(codecs.encode(word, "rot13")) for word in _TELLING if len(word) > 4))
-_BACKWARDS = re.compile(r"\b(?:" + "|".join(word[::-1] for word in _TELLING if len(word) > 4) + r")\b")
+_BACKWARDS_WORDS = frozenset(word[::-1] for word in _TELLING if len(word) > 4)
+_BACKWARDS = re.compile(r"\b(?:" + "|".join(sorted(_BACKWARDS_WORDS)) + r")\b")
 
 
 def undisguised(text: str) -> Iterator[str]:
@@ -37,26 +40,31 @@ def undisguised(text: str) -> Iterator[str]:
             yield latin
     if _MARK.search(plain) and (bare := _EMPHASIS.sub("", plain)) != plain:
         yield bare
-    if _SPELT_OUT.search(plain):
-        yield _SPELT_OUT.sub(lambda run: re.sub(r"[ .*_-]", "", run[0]), re.sub(r"  +", "\n", plain))
     small = plain.lower()
-    if next(_leet_words(small), None) is not None:
+    chunks = small.split()
+    lengths = list(map(len, chunks))
+    odd = [chunk for chunk in chunks if not chunk.isalpha()]
+    if _most_letters(lengths, odd) >= _FEWEST_LETTERS and _SPELT_OUT.search(plain):
+        yield _SPELT_OUT.sub(lambda run: re.sub(r"[ .*_-]", "", run[0]), re.sub(r"  +", "\n", plain))
+    if any(map(_is_leet, odd)):
         yield _without_leet(small)
     if _TURNED.search(small):
         yield codecs.decode(small, "rot13")
-    if _BACKWARDS.search(small):
+    if not _BACKWARDS_WORDS.isdisjoint(chunks) or any(map(_BACKWARDS.search, odd)):
         yield small[::-1]
-    yield from _decoded(plain)
+    if max(lengths, default=0) >= _SHORTEST_CODE:
+        yield from _decoded(plain)
 
 
-def _leet_words(small: str) -> Iterator[str]:
-    """The words that are telling once their digits are read as letters."""
-    for chunk in small.split():
-        if chunk.isalpha():
-            continue
-        for match in _LEET_WORD.finditer(chunk):
-            if _without_leet(match[0]) in _TELLING:
-                yield match[0]
+def _most_letters(lengths: list[int], odd: list[str]) -> int:
+    """How many letters can stand alone: words of one, and those between signs."""
+    signs = "".join(odd)
+    return lengths.count(1) + len(odd) + signs.count(".") + signs.count("*") + signs.count("_") + signs.count("-")
+
+
+def _is_leet(chunk: str) -> bool:
+    """Whether a piece has a word that is telling once its digits are read as letters."""
+    return any(_without_leet(match[0]) in _TELLING for match in _LEET_WORD.finditer(chunk))
 
 
 def _without_leet(text: str) -> str:
