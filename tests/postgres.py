@@ -49,7 +49,7 @@ def fresh_database(address: str, *, like: str = "template0") -> Iterator[str]:
     """The SQLAlchemy address of a database like another one, or an empty one; it is dropped at the end."""
     name = f"test_{uuid4().hex[:12]}"
     with psycopg.connect(address, autocommit=True) as connection:
-        connection.execute(f'CREATE DATABASE "{name}" TEMPLATE "{like}"')
+        connection.execute(f'CREATE DATABASE "{name}" TEMPLATE "{like}" STRATEGY FILE_COPY')
         host = quote(connection.info.host, safe="")
     try:
         yield f"postgresql+psycopg://postgres@/{name}?host={host}"

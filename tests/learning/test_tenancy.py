@@ -33,6 +33,7 @@ ELSEWHERE = {
     "save": "test_the_same_error_of_two_tenants_is_two_learnings",
     "correct": "the fixture of every test here",
     "wrap": "test_the_same_error_of_two_tenants_is_two_learnings",
+    "watch": "notes what `wrap` notes, of a tool that cannot be wrapped",
     "drain": "waits for the engine, which is one for all",
     "counters": "numbers of the process",
     "reset_saves": "test_slots_are_counted_by_tenant",

@@ -41,7 +41,10 @@ _ASSIGNED = re.compile(
     rf"""({SECRET_NAME})(\\?["'`]?\]?\s{{0,9}}(?:=>|:=|==?|:|：)\s{{0,9}})({_QUOTED}|[^\s"',;&<>)\]}}]+)"""
 )
 _FLAG = re.compile(rf"""(--?(?:[\w-]{{0,40}}-)?{SECRET_NAME})(\s{{1,9}})({_QUOTED}|[^\s"'-]\S*)""")
-_STATED = re.compile(rf"""({SECRET_NAME})(\s{{1,9}}(?:is|was|to|set to|now)\s{{1,9}})({_QUOTED}|[^\s"',;]+)""")
+_STATED = re.compile(
+    rf"""({SECRET_NAME})((?:\s{{1,3}}(?:of|for|on)(?:\s{{1,3}}[\w.-]{{1,30}}){{1,4}}?)?"""
+    rf"""\s{{1,9}}(?:is|was|to|set to|now)\s{{1,9}})({_QUOTED}|[^\s"',;]+)"""
+)
 _QUOTED_AFTER = re.compile(rf"({SECRET_NAME})(\s{{1,9}})({_QUOTED})")
 # Commands that take a secret without naming it: after a user and a colon, or after a letter.
 _COMMANDS = re.compile(r"\s-u|\s--(?:proxy-)?user|sshpass|login|mysql|redis-cli")

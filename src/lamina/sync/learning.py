@@ -4,6 +4,7 @@ from typing import TypeVar
 
 from lamina.learning.service import LearningService
 from lamina.learning.types import EngineCounters
+from lamina.learning.wrapper import Watch
 from lamina.sync.loop import Twin, blocking
 
 T = TypeVar("T")
@@ -30,6 +31,10 @@ class SyncLearning(Twin[LearningService]):
     def wrap(self, tool: T, *, name: str | None = None) -> T:
         """The tool, watched; a wrapped tool is called as before, on any thread."""
         return self._inner.wrap(tool, name=name)
+
+    def watch(self, tool: str) -> Watch | None:
+        """Notes the calls of a tool that a framework runs; None while knowledge is off."""
+        return self._inner.watch(tool)
 
     @property
     def counters(self) -> EngineCounters:
