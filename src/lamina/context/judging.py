@@ -9,7 +9,7 @@ from lamina.context.assemble import Cut
 from lamina.context.quarantine import Quarantine, State, digest
 from lamina.context.settings import ContextSettings
 from lamina.context.suspicion import findings
-from lamina.context.types import ContextItem, Place, TextJudge
+from lamina.context.types import ContextItem, ContextLayer, Place, Semantic, TextJudge
 from lamina.errors import LaminaError
 from lamina.observability.metrics import Metrics
 
@@ -18,6 +18,7 @@ _log = logging.getLogger("lamina.context")
 CLASSIFIED: Final = ("classifier",)
 """The finding of a text that only the classifier takes for instructions."""
 Items = Mapping[Place, Sequence[ContextItem]]
+_NAMELESS: Final = (Semantic.MEMORY, ContextLayer.AGENT_LEARNINGS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +55,7 @@ class Judging:
 
     async def _marked(self, items: Sequence[ContextItem]) -> dict[int, ContextItem]:
         """The suspicious ones of these items with what was found, by their identity."""
-        reasons = [findings(f"{item.key}\n{item.content}\n{item.location or ''}", item.origin) for item in items]
+        reasons = [findings(_said(item), item.origin) for item in items]
         if self.judge is not None:
             reasons = await self._second_opinion(self.judge, items, reasons)
         return {id(item): replace(item, suspicious=found) for item, found in zip(items, reasons, strict=True) if found}
@@ -95,6 +96,11 @@ class Judging:
             _log.warning("the quarantine could not be read: %s", error.code)
             return {}
         return states
+
+
+def _said(item: ContextItem) -> str:
+    """What a model reads of an item; the id of a memory or a learning it never sees."""
+    return item.content if item.layer in _NAMELESS else f"{item.key}\n{item.content}\n{item.location or ''}"
 
 
 def _is_released(suspect: ContextItem | None, states: Mapping[bytes, State]) -> bool:

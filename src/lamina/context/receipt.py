@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from lamina.context.assemble import Assembled, Cut, Placed
-from lamina.context.types import ContextItem, LayerFailure, Place, parse_place
+from lamina.context.types import ContextItem, LayerFailure, Origin, Place, parse_place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,15 +123,19 @@ def cut_item(cut: Cut) -> ReceiptItem:
     return _line(cut.item, cut.tokens, cut.budget)
 
 
+_SHOWN = {origin: (origin.value, origin.trust) for origin in Origin}
+
+
 def _line(item: ContextItem, tokens: int, cut_by: str | None) -> ReceiptItem:
+    origin, trust = _SHOWN[item.origin]
     return ReceiptItem(
         layer=item.layer,
         key=item.key,
         score=item.score,
         signals=item.signals,
         tokens=tokens,
-        origin=item.origin.value,
-        trust=item.origin.trust,
+        origin=origin,
+        trust=trust,
         suspicious=item.suspicious,
         cut_by=cut_by,
     )

@@ -24,6 +24,7 @@ _TELLING = """
 _LEET = str.maketrans("013457@$!", "oieastasi")
 _LEET_WORD = re.compile(r"(?<!\w)(?=\S{0,40}[a-z])(?=\S{0,40}[013457@$!])[a-z013457@$!]{4,40}(?!\w)", re.IGNORECASE)
 # The digit that stands for i is also written for l.
+_LEET_TELLING = frozenset((*_TELLING, "ruies", "guideiines"))
 _LEET_ELLS = ((re.compile(r"\baii\b"), "all"), (re.compile(r"\bruies\b"), "rules"), (re.compile("ideiine"), "ideline"))
 _TURNED = re.compile("|".join(re.escape(codecs.encode(word, "rot13")) for word in _TELLING if len(word) > 4))
 _BACKWARDS_WORDS = frozenset(word[::-1] for word in _TELLING if len(word) > 4)
@@ -64,7 +65,7 @@ def _most_letters(lengths: list[int], odd: list[str]) -> int:
 
 def _is_leet(chunk: str) -> bool:
     """Whether a piece has a word that is telling once its digits are read as letters."""
-    return any(_without_leet(match[0]) in _TELLING for match in _LEET_WORD.finditer(chunk))
+    return any(word.translate(_LEET) in _LEET_TELLING for word in _LEET_WORD.findall(chunk))
 
 
 def _without_leet(text: str) -> str:
