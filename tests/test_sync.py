@@ -115,7 +115,9 @@ async def test_it_works_inside_a_running_loop(tmp_path: Path) -> None:
 
 
 def lamina_threads() -> list[str]:
-    return [thread.name for thread in threading.enumerate() if thread.name.startswith("lamina")]
+    """Threads of stores and their loops; the one that integrations share stays as long as the process."""
+    names = (thread.name for thread in threading.enumerate())
+    return [name for name in names if name.startswith("lamina") and name != "lamina-integrations"]
 
 
 def test_closing_ends_every_thread_and_is_idempotent(app: sync.SyncApp) -> None:

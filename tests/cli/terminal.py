@@ -14,7 +14,8 @@ from typer.testing import CliRunner
 from lamina.cli.program import program
 
 ROOT = Path(__file__).resolve().parents[2]
-SCRIPT = "from lamina.cli import main; main()"
+# Whoever runs the tests in the background has interrupts ignored, and children inherit that.
+SCRIPT = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from lamina.cli import main; main()"
 NARROW = {"COLUMNS": "80"}
 
 

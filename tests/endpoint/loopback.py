@@ -106,6 +106,7 @@ Server = TypeVar("Server", bound=LoopbackServer)
 
 
 class _QuietServer(ThreadingHTTPServer):
+    request_queue_size = 256  # many clients come at once
     daemon_threads = False
 
     def handle_error(self, request: Any, client_address: Any) -> None:
