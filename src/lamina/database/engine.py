@@ -10,9 +10,8 @@ import shutil
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,7 +20,6 @@ from lamina.database.failure import closed, is_driver_error, translate
 from lamina.database.link import DialectName, Link
 from lamina.database.migrate import migrate
 from lamina.database.settings import DatabaseSettings
-from lamina.database.threads import StoreThreads
 from lamina.database.together import ReadsTogether, current_reads
 from lamina.database.writer import GroupWriter
 from lamina.errors import ConfigurationError
@@ -45,7 +43,7 @@ class Database:
         self._local = threading.local()
         self._links: list[Link] = []
         self._gate = threading.Lock()
-        self._threads = StoreThreads(settings.pool_size, name="lamina-store")
+        self._threads = ThreadPoolExecutor(settings.pool_size, thread_name_prefix="lamina-store")
         self._writer: GroupWriter | None = None
         self._closed = False
         self._path = self.address.path and self.address.path.absolute()
@@ -105,15 +103,7 @@ class Database:
 
     def read_now(self, work: Callable[[Link], T]) -> T:
         """`read` for a caller that is already on a thread of its own, such as a metrics reader."""
-        future: Future[T] = Future()
-
-        def run() -> None:
-            try:
-                future.set_result(self._guard(self._read, work))
-            except BaseException as error:  # noqa: BLE001 -- boundary: whatever it is, it belongs to who asked
-                future.set_exception(error)
-
-        self._submit(run)
+        future: Future[T] = self._submit(self._read, work)
         return future.result()
 
     async def close(self) -> None:
@@ -126,7 +116,7 @@ class Database:
     def _close(self) -> None:
         if self._writer is not None:
             self._writer.close()
-        self._threads.close()
+        self._threads.shutdown(wait=True)
         for link in self._links:
             link.connection.close()
         self._engine.dispose()
@@ -137,28 +127,28 @@ class Database:
         """What a function gives on a thread of the store; one whose caller is gone before it begins is not run."""
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[T] = loop.create_future()
-        self._submit(partial(self._answer, loop, answer, partial(function, *args)))
-        try:
-            return await answer
-        finally:
-            del answer  # as in `_answer`
 
-    @classmethod
-    def _answer(cls, loop: asyncio.AbstractEventLoop, answer: "asyncio.Future[T]", function: Callable[[], T]) -> None:
-        if answer.cancelled():
-            return
-        try:
-            settle = partial(_settle, answer, cls._guard(function), None)
-        except BaseException as error:  # noqa: BLE001 -- boundary: whatever it is, it belongs to who asked
-            settle = partial(_settle, answer, None, error)
-        with suppress(RuntimeError):  # the loop has ended, and nobody waits any more
-            loop.call_soon_threadsafe(settle)
-        # An error holds the frames it passed: one that held the error too would live until the next collection.
-        del answer, settle
+        def run() -> None:
+            if answer.cancelled():
+                return
+            result: Any = None
+            failure: BaseException | None = None
+            try:
+                result = self._guard(function, *args)
+            except BaseException as error:  # noqa: BLE001 -- boundary: whatever it is, it belongs to who asked
+                failure = error
+            with suppress(RuntimeError):  # the loop has ended, and nobody waits any more
+                loop.call_soon_threadsafe(_settle, answer, result, failure)
 
-    def _submit(self, work: Callable[[], None]) -> None:
         try:
-            self._threads.submit(work)
+            self._threads.submit(run)
+        except RuntimeError:
+            raise closed() from None
+        return await answer
+
+    def _submit(self, function: Callable[..., T], *args: object) -> "Future[T]":
+        try:
+            return self._threads.submit(self._guard, function, *args)
         except RuntimeError:
             raise closed() from None
 

@@ -9,7 +9,7 @@ import asyncio
 import threading
 from collections import deque
 from collections.abc import Callable
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
@@ -62,8 +62,7 @@ class ReadsTogether:
             with self._view() as run:
                 for _ in range(self._count_waiting()):
                     self._do_next(run)
-        with suppress(RuntimeError):  # the loop has ended, and nobody waits any more
-            self._loop.call_soon_threadsafe(self._deliver)
+        self._loop.call_soon_threadsafe(self._deliver)
 
     def _count_waiting(self) -> int:
         with self._gate:
