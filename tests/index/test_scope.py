@@ -110,6 +110,8 @@ def test_scopes_ranked_together_are_ranked_as_each_alone(
     for one, ranked in zip(wanted, together, strict=True):
         (alone,) = rank_scopes([one], query, model=MODEL, now=now)
         same(ranked, alone)
+        (uncounted,) = rank_scopes([one._replace(counted=False)], query, model=MODEL, now=now)
+        same(uncounted, ranked._replace(total=len(ranked.entries)))
 
 
 @settings(deadline=None)

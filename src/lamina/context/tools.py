@@ -147,7 +147,9 @@ class ToolRegistryAdapter(StoredSource):
             assert ranked is not None
             return list(map(tool_item, self._matches(ranked, request.keywords, request.limit)))
 
-        return Search(wanted=(Wanted(scope=index, limit=request.limit, threshold=self._threshold),), finish=finish)
+        return Search(
+            wanted=(Wanted(scope=index, limit=request.limit, threshold=self._threshold, counted=False),), finish=finish
+        )
 
     def _matches(self, ranked: Ranked, keywords: tuple[str, ...], most: int) -> tuple[ToolMatch, ...]:
         found = [

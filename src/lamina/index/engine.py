@@ -235,6 +235,7 @@ class SearchEngine:
                     limit=pairs[at][0].limit,
                     threshold=pairs[at][0].threshold,
                     allowed=within.get(at),
+                    counted=pairs[at][0].counted,
                     vectors=pairs[at][0].vectors,
                 )
                 for at in ready

@@ -52,14 +52,13 @@ def per_best(weights: Floats) -> float:
     return 1 / best if best > 0 else 0.0
 
 
-def shares(scores: NDArray[np.float64], per_best: float | NDArray[np.float64]) -> Floats:
-    """Give sums of weighted impacts as shares of what a text with every term would have; see `per_best`.
+def shares(parts: NDArray[np.float64]) -> Floats:
+    """Bend shares of what a text with every term would have: sums of weighted impacts times `per_best`.
 
     Texts that repeat words could have more than is asked for; it counts as everything. A small share is often an
     accident (one everyday word of the question) and counts a little less than itself.
     """
-    part = np.empty(len(scores), np.float32)
-    np.multiply(scores, per_best, out=part, casting="same_kind")
+    part = parts.astype(np.float32)
     np.minimum(part, 1, out=part)
     # ((s + b)² - b²) / (1 + 2b) leaves 0 and 1 where they are; in place, a large scope needs no second array.
     part += np.float32(_BEND)
@@ -95,7 +94,7 @@ def conversation_scores(spoken: NDArray[np.float64], talks: Talks, weights: Floa
     impacts = strength(np.minimum(spoken, 255).astype(np.float32), talks.demand)
     impacts *= weights[:, np.newaxis]
     # Row after row, so that the sum of a conversation does not depend on how many others there are.
-    scores = shares(np.add.reduce(impacts, axis=0, dtype=np.float64), per_best(weights))
+    scores = shares(np.add.reduce(impacts, axis=0, dtype=np.float64) * per_best(weights))
     scores -= scores[talks.living].min()
     np.maximum(scores, 0, out=scores)
     scores[0] = 0

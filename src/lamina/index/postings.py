@@ -59,15 +59,20 @@ class Segment:
 
 
 class Hits(NamedTuple):
-    """Where several terms occur: one element per term and slot, ordered by term, in pieces that belong together.
+    """Where several terms occur: one element per term and slot, in pieces that belong together.
 
-    `sizes` says how many elements each term has.
+    `sizes` says for each segment how many elements each term has. All of a slot's are in one segment, by term.
     """
 
-    sizes: list[int]
+    sizes: list[list[int]]
     slots: list[NDArray[np.int32]]
     counts: list[NDArray[np.uint8]]
     impacts: list[NDArray[np.float32]]
+
+    @property
+    def frequencies(self) -> list[int]:
+        """In how many slots each term occurs."""
+        return self.sizes[0] if len(self.sizes) == 1 else [sum(some) for some in zip(*self.sizes, strict=True)]
 
     def among(self, alive: NDArray[np.bool_]) -> "Hits":
         """The same without slots that are not alive."""
@@ -75,13 +80,10 @@ class Hits(NamedTuple):
             return self
         slots = np.concatenate(self.slots)
         living = alive[slots].nonzero()[0]
-        terms = np.repeat(np.arange(len(self.sizes)), self.sizes)[living]
-        return Hits(
-            sizes=np.bincount(terms, minlength=len(self.sizes)).tolist(),
-            slots=[slots[living]],
-            counts=[np.concatenate(self.counts)[living]],
-            impacts=[np.concatenate(self.impacts)[living]],
-        )
+        groups = np.repeat(np.arange(sum(map(len, self.sizes))), [size for some in self.sizes for size in some])[living]
+        sizes = np.bincount(groups, minlength=sum(map(len, self.sizes))).reshape(len(self.sizes), -1).tolist()
+        counts = [np.concatenate(self.counts)[living]] if self.counts else []
+        return Hits(sizes=sizes, slots=[slots[living]], counts=counts, impacts=[np.concatenate(self.impacts)[living]])
 
 
 def _segment(
@@ -142,21 +144,18 @@ class Postings:
             segments[merged:] = [_joined(segments[merged:])]
         self._segments = segments
 
-    def gather(self, terms: NDArray[np.uint32]) -> Hits:
-        """Give all postings of some terms."""
-        segments = self._segments
-        bounds = [segment.find(terms) for segment in segments]
-        sizes = [0] * len(terms)
-        hits = Hits(sizes=sizes, slots=[], counts=[], impacts=[])
-        for i in range(len(terms)):
-            for segment, (starts, stops) in zip(segments, bounds, strict=True):
-                start, stop = starts[i], stops[i]
-                if start < stop:
-                    sizes[i] += stop - start
-                    hits.slots.append(segment.slots[start:stop])
-                    hits.counts.append(segment.counts[start:stop])
-                    hits.impacts.append(segment.impacts[start:stop])
-        return hits
+    def gather(self, terms: NDArray[np.uint32], *, counted: bool = True) -> Hits:
+        """Give all postings of some terms; the counts only where they are wanted."""
+        hits = Hits(sizes=[], slots=[], counts=[], impacts=[])
+        for segment in self._segments:
+            starts, stops = segment.find(terms)
+            spans = [slice(start, stop) for start, stop in zip(starts, stops, strict=True) if start < stop]
+            hits.sizes.append([stop - start for start, stop in zip(starts, stops, strict=True)])
+            hits.slots.extend([segment.slots[span] for span in spans])
+            hits.impacts.extend([segment.impacts[span] for span in spans])
+            if counted:
+                hits.counts.extend([segment.counts[span] for span in spans])
+        return hits if hits.sizes else Hits(sizes=[[0] * len(terms)], slots=[], counts=[], impacts=[])
 
     def reweigh(self, lengths: NDArray[np.float32], pivot: float) -> None:
         """Compute every impact again, for a new typical length."""

@@ -68,10 +68,12 @@ class Evidence(NamedTuple):
     Entry i of each array is the same entry. `previous` and `following` are -1 where the conversation has no such
     entry. `conversations` are dense numbers into `conversation_lexical`, whose number 0 stands for "no conversation"
     and holds zero. `living` is the number of living entries; the arrays may hold dead ones, which `visible` masks.
+    Without `counted` nobody asks how many pass the threshold in all.
     """
 
     limit: int
     threshold: float
+    counted: bool
     living: int
     entries: NDArray[np.int64]
     lengths: Floats
@@ -91,7 +93,8 @@ class Evidence(NamedTuple):
 
 
 class Ranked(NamedTuple):
-    """The best entries, best first (ties: the higher entry first), and how many passed the threshold in all.
+    """The best entries, best first (ties: the higher entry first), and how many passed the threshold in all, where
+    that was asked for; else it is their number.
 
     `places` say where in the scope's arrays they are. `evidence` is what `scores` were made from, on a scale where
     `full` has the score 1: whoever knows more about an entry changes the evidence and maps it with
@@ -137,7 +140,8 @@ def rank_evidence(
     scores = relevance(strength, np.repeat(full, sizes))
     ranked = []
     for at, (scope, end) in enumerate(zip(scopes, accumulate(sizes), strict=True)):
-        best = slice(end - sizes[at], end - sizes[at] + scope.limit if sizes[at] > scope.limit else end)
+        best = _best(scope, scores, slice(end - sizes[at], end))
+        count = chosen[at][2]
         signals: Sequence[Signal] = []
         if explain:
             few = _few(scope, own[parts[at]], lexical[parts[at]], places[best], products is not None)
@@ -149,25 +153,35 @@ def rank_evidence(
                 evidence=strength[best],
                 scores=scores[best],
                 signals=signals,
-                total=chosen[at][2],
+                total=best.stop - best.start if count is None else count,
                 full=full[at],
             )
         )
     return ranked
 
 
-def _choose(scope: Evidence, own: Floats, full: float, model: RankingModel) -> tuple[NDArray[np.intp], Floats, int]:
+def _best(scope: Evidence, scores: Floats, found: slice) -> slice:
+    """Give the part of the sorted results that counts: no more than wanted, none below the threshold."""
+    stop = min(found.stop, found.start + scope.limit)
+    if not scope.counted:  # otherwise those below were taken out before
+        stop = found.start + int(np.count_nonzero(scores[found.start : stop].astype(np.float64) >= scope.threshold))
+    return slice(found.start, stop)
+
+
+def _choose(
+    scope: Evidence, own: Floats, full: float, model: RankingModel
+) -> tuple[NDArray[np.intp], Floats, int | None]:
     """Give the places of the best entries of a scope, in no order and at least as many as wanted, with their
-    evidence, and how many passed the threshold in all.
+    evidence, and how many passed the threshold in all, if that is asked for.
     """
     wanted = evidence_of(scope.threshold - _ROUNDING, full)
     near = _candidates(scope, own, model, wanted)
     total = _total(scope, own, near, model)
     if scope.visible is not None:
         total[~scope.visible[near]] = -np.inf
-    count = _passing(total, wanted, scope.threshold, full)
+    count = _passing(total, wanted, scope.threshold, full) if scope.counted else None
     least = np.float32(wanted)
-    if count > scope.limit:
+    if (len(total) if count is None else count) > scope.limit:
         rank = len(total) - scope.limit
         least = max(least, np.partition(total, rank)[rank])
     chosen = (total >= least).nonzero()[0]

@@ -88,6 +88,7 @@ class ScopeScan:
         evidence = Evidence(
             limit=limit,
             threshold=threshold,
+            counted=True,
             living=len(entries),
             entries=entries,
             lengths=lengths.astype(np.float32),
@@ -126,4 +127,4 @@ class ScopeScan:
             spoken[i] = sums(numbers, counts[:, i], talks)
         known = Talks.of(sums(numbers, lengths, talks)) if len(weights) else None
         talk = np.zeros(talks, np.float32) if known is None else conversation_scores(spoken, known, weights)
-        return shares(scores, per_best(weights)), talk
+        return shares(scores * per_best(weights)), talk

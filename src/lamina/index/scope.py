@@ -103,7 +103,7 @@ class ScopeIndex:
 
     def mentions(self, terms: NDArray[np.uint32]) -> Hits:
         """Where living entries have the terms of a query."""
-        hits = self._postings.gather(terms)
+        hits = self._postings.gather(terms, counted=len(self._rows.conversation_words) > 1)
         return hits.among(self._rows.alive) if self._rows.dead else hits
 
     def multiply(self, aimed: NDArray[np.float32], out: NDArray[np.float32]) -> None:
@@ -121,6 +121,7 @@ class ScopeIndex:
         return Evidence(
             limit=asked.limit,
             threshold=asked.threshold,
+            counted=asked.counted,
             living=len(rows),
             entries=rows.entries[:size],
             lengths=rows.lengths[:size],
@@ -145,7 +146,8 @@ class ScopeIndex:
             if self._talks is None:
                 return np.zeros(talks, np.float32)
         cells = rows.conversations[np.concatenate(hits.slots)]
-        cells += np.repeat(np.arange(0, len(weights) * talks, talks), hits.sizes)
+        of_term = np.tile(np.arange(0, len(weights) * talks, talks), len(hits.sizes))
+        cells += np.repeat(of_term, list(chain.from_iterable(hits.sizes)))
         spoken = sums(cells, np.concatenate(hits.counts), talks * len(weights)).reshape(len(weights), talks)
         return conversation_scores(spoken, self._talks, weights)
 
@@ -171,6 +173,7 @@ class Asked(NamedTuple):
     limit: int
     threshold: float
     allowed: NDArray[np.int64] | None = None
+    counted: bool = True
     vectors: bool = False
 
 
@@ -182,7 +185,7 @@ def rank_scopes(
     ends = list(accumulate(index.slots + 1 for index in indexes))
     starts = [0, *ends[:-1]]
     hits = [index.mentions(query.terms) for index in indexes]
-    frequencies = np.array([found.sizes for found in hits], np.float32)
+    frequencies = np.array([found.frequencies for found in hits], np.float32)
     weights = rarity(frequencies, [len(index) for index in indexes], query.priors)
     lexical = _lexical(hits, weights, starts, ends)
     products, level = None, 0.0
@@ -210,10 +213,12 @@ def _lexical(
         return np.zeros(ends[-1], np.float32)
     slots = np.concatenate(pieces)
     strengths = np.concatenate(list(chain.from_iterable(found.impacts for found in hits)))
-    strengths *= np.repeat(weights.ravel(), list(chain.from_iterable(found.sizes for found in hits)))
-    rates: float | NDArray[np.float64] = per_best(weights[0])
+    sizes = list(chain.from_iterable(chain.from_iterable(found.sizes for found in hits)))
+    of_size = [row for row, found in zip(weights, hits, strict=True) for _ in found.sizes]
+    strengths *= np.repeat(np.concatenate(of_size), sizes)
     if len(hits) > 1:
-        slots += np.repeat(np.array(starts, np.int32), [sum(found.sizes) for found in hits])
-        sizes = [end - start for start, end in zip(starts, ends, strict=True)]
-        rates = np.repeat([per_best(row) for row in weights], sizes)
-    return shares(sums(slots, strengths, ends[-1]), rates)
+        slots += np.repeat(np.array(starts, np.int32), [sum(map(len, found.slots)) for found in hits])
+    scores = sums(slots, strengths, ends[-1])
+    for row, start, end in zip(weights, starts, ends, strict=True):
+        scores[start:end] *= per_best(row)
+    return shares(scores)

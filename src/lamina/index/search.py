@@ -28,6 +28,8 @@ class Wanted(NamedTuple):
     limit: int
     threshold: float
     allowed: Allowed | None = None
+    counted: bool = True
+    """Whether it matters how many reach the relevance in all."""
     vectors: bool = False
     """Whether the vectors of the results are needed."""
 

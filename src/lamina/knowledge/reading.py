@@ -100,7 +100,9 @@ def entry_search(
         (ranked,) = rankings
         return [] if ranked is None else _best_entries(link, tenant, ranked, limit=limit, now=now, settings=settings)
 
-    wanted = Wanted(scope=knowledge_scope(tenant), limit=limit * _POOL, threshold=threshold, allowed=allowed)
+    wanted = Wanted(
+        scope=knowledge_scope(tenant), limit=limit * _POOL, threshold=threshold, allowed=allowed, counted=False
+    )
     return Search(wanted=(wanted,), finish=finish)
 
 
@@ -154,7 +156,7 @@ def reference_search(
             if entry in read
         ]
 
-    wanted = Wanted(scope=reference_scope(tenant), limit=limit, threshold=threshold, allowed=allowed)
+    wanted = Wanted(scope=reference_scope(tenant), limit=limit, threshold=threshold, allowed=allowed, counted=False)
     return Search(wanted=(wanted,), finish=finish)
 
 

@@ -61,7 +61,7 @@ def learning_search(
     now: datetime,
 ) -> Search[list[RankedRow]]:
     """Finds the rows of learnings that fit best among those the selection lets through."""
-    wanted = Wanted(scope=learning_scope(tenant), limit=limit * _POOL, threshold=threshold)
+    wanted = Wanted(scope=learning_scope(tenant), limit=limit * _POOL, threshold=threshold, counted=False)
 
     def finish(link: Link, rankings: Rankings) -> list[RankedRow]:
         (ranked,) = rankings

@@ -246,7 +246,8 @@ def skill_search(
     now: datetime,
 ) -> Search[list[RankedRow]]:
     """Finds the rows of skills whose name and description fit best; a status chooses before anything is cut off."""
-    wanted = Wanted(scope=skill_scope(tenant), limit=limit if status is None else limit * _POOL, threshold=threshold)
+    pool = limit if status is None else limit * _POOL
+    wanted = Wanted(scope=skill_scope(tenant), limit=pool, threshold=threshold, counted=False)
 
     def with_status(link: Link, _scope_id: int) -> NDArray[np.int64]:
         assert status is not None
