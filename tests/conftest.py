@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 from sqlalchemy import make_url
 
@@ -13,6 +14,11 @@ from lamina.kernel.clock import ManualClock
 from tests.cli.terminal import Terminal
 from tests.network_guard import refuse_outside
 from tests.postgres import create_tables, fresh_database, running_server
+
+# Few examples a run, for the sake of everybody's time; `--hypothesis-profile=long` looks further.
+hypothesis.settings.register_profile("short", max_examples=40, deadline=None)
+hypothesis.settings.register_profile("long", max_examples=1000, deadline=None)
+hypothesis.settings.load_profile("short")
 
 
 @pytest.fixture(scope="session")
