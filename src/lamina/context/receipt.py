@@ -3,14 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from lamina.context.assemble import Assembled, Cut, Placed
 from lamina.context.types import ContextItem, LayerFailure, Origin, Place, parse_place
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReceiptItem:
+class ReceiptItem(NamedTuple):
     """One item that was found. `cut_by` is None for one that is in the prompt; see `assemble.Cut` for the others."""
 
     layer: Place
@@ -128,24 +127,15 @@ _SHOWN = {origin: (origin.value, origin.trust) for origin in Origin}
 
 def _line(item: ContextItem, tokens: int, cut_by: str | None) -> ReceiptItem:
     origin, trust = _SHOWN[item.origin]
-    return ReceiptItem(
-        layer=item.layer,
-        key=item.key,
-        score=item.score,
-        signals=item.signals,
-        tokens=tokens,
-        origin=origin,
-        trust=trust,
-        suspicious=item.suspicious,
-        cut_by=cut_by,
-    )
+    return ReceiptItem(item.layer, item.key, item.score, item.signals, tokens, origin, trust, item.suspicious, cut_by)
 
 
 def _row(one: Any) -> dict[str, Any]:
-    row = {part.name: getattr(one, part.name) for part in fields(one)}
-    row["layer"] = row["layer"].value
     if isinstance(one, ReceiptItem):
-        row |= {"signals": dict(one.signals), "suspicious": list(one.suspicious)}
+        row = {**one._asdict(), "signals": dict(one.signals), "suspicious": list(one.suspicious)}
+    else:
+        row = {part.name: getattr(one, part.name) for part in fields(one)}
+    row["layer"] = row["layer"].value
     return row
 
 

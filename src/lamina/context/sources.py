@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING
 
 from lamina.context.settings import ContextSettings
@@ -10,7 +10,7 @@ from lamina.context.stored import ItemSearch, StoredSource
 from lamina.context.suspicion import findings
 from lamina.context.types import ContextItem, ContextLayer, LayerRequest, Origin, Place, Semantic, arguments
 from lamina.index.query import Query
-from lamina.index.search import RankedRow
+from lamina.index.search import RankedRow, Search
 from lamina.knowledge import rows as knowledge_rows
 from lamina.knowledge.reading import entry_search, reference_search
 from lamina.knowledge.reference import ReferenceService
@@ -31,6 +31,7 @@ if TYPE_CHECKING:  # neither room is loaded before it is asked
     from lamina.graph.service import GraphService
     from lamina.graph.types import RelatedText, RelatedTriple
     from lamina.skill.service import SkillService
+    from lamina.skill.types import SkillStatus
 
 _EVERYTHING = Filter()
 _ORIGINS: dict[str, Origin] = {origin.value: origin for origin in Origin}
@@ -163,33 +164,39 @@ class SkillSource(StoredSource):
 
     async def search(self, request: LayerRequest, query: Query) -> ItemSearch:
         """Finds the skills that fit the query, best first."""
-        from lamina.skill.store import skill_search
-        from lamina.skill.types import SkillStatus
-
-        service = self.skills()
-        return skill_search(
+        service, (search, active, columns) = self.skills(), _skill_room()
+        return search(
             service.engine,
             request.tenant,
             query,
-            status=SkillStatus.ACTIVE,
+            status=active,
             limit=min(request.limit, service.settings.max_limit),
             threshold=request.threshold,
             now=service.clock.now(),
-        ).then(_skill_items)
+        ).then(partial(_skill_items, columns))
 
 
-def _skill_items(found: Iterable[RankedRow]) -> list[ContextItem]:
+@cache
+def _skill_room() -> "tuple[Callable[..., Search[list[RankedRow]]], SkillStatus, tuple[int, ...]]":
+    """The search of skills, the status of those that may run, and where name, text, type and origin are in a row."""
     from lamina.skill.rows import DESCRIPTION, NAME, ORIGIN, TYPE
+    from lamina.skill.store import skill_search
+    from lamina.skill.types import SkillStatus
 
+    return skill_search, SkillStatus.ACTIVE, (NAME, DESCRIPTION, TYPE, ORIGIN)
+
+
+def _skill_items(columns: tuple[int, ...], found: Iterable[RankedRow]) -> list[ContextItem]:
+    name, description, kind, origin = columns
     return [
         ContextItem(
             layer=ContextLayer.SKILL_PATTERNS,
-            key=row[NAME],
-            content=row[DESCRIPTION],
+            key=row[name],
+            content=row[description],
             score=score,
             signals=why,
-            origin=_ORIGINS[row[ORIGIN]],
-            category=row[TYPE],
+            origin=_ORIGINS[row[origin]],
+            category=row[kind],
         )
         for row, score, why in found
     ]
