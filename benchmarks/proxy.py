@@ -15,7 +15,7 @@ from lamina.app import App
 from lamina.config import Settings
 from lamina.context.settings import ContextSettings
 from lamina.database.settings import DatabaseSettings
-from lamina.server.serving import serving
+from lamina.proxy.serving import serving
 
 AT_ONCE = (1, 16, 64)
 SYSTEM = "You are a helpful assistant. Answer briefly and say so when you do not know."

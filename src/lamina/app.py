@@ -12,7 +12,8 @@ from lamina.config import LoadedSettings, Settings, load_settings
 from lamina.embedding.factory import create_embedder
 from lamina.embedding.types import Embedder
 from lamina.errors import ConfigurationError
-from lamina.house import House, Parts, build_parts
+from lamina.house.parts import Parts, build_parts
+from lamina.house.rooms import House
 from lamina.index.blas import hold_blas_to_one_thread
 from lamina.index.store import entry_counts
 from lamina.kernel.clock import Clock, SystemClock
@@ -24,8 +25,10 @@ from lamina.memory.service import MemoryService
 from lamina.observability.metrics import Metrics
 
 if TYPE_CHECKING:
+    from lamina.access.service import KeyService
     from lamina.context.service import ContextService
     from lamina.graph.service import GraphService
+    from lamina.house.tenant import Tenant
     from lamina.knowledge.audit import AuditLog
     from lamina.knowledge.reference import ReferenceService
     from lamina.knowledge.service import KnowledgeService
@@ -176,6 +179,17 @@ class App:
     def context(self) -> "ContextService":
         """From a query to a prompt: retrieve, assemble, receipts, quarantine."""
         return self._open.context
+
+    @property
+    def keys(self) -> "KeyService":
+        """The keys that let callers of a service in: create, list, revoke, verify."""
+        return self._open.keys
+
+    def for_tenant(self, tenant: str) -> "Tenant":
+        """Everything as one tenant has it; raises InvalidInputError for a blank name."""
+        from lamina.house.tenant import Tenant
+
+        return Tenant(self._open, tenant)
 
     def session(self, key: str | None) -> AbstractContextManager[None]:
         """Bind a session for everything that runs or is started inside `with app.session("telegram:42:7"):`."""

@@ -20,10 +20,11 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from lamina.access.settings import ServerSettings
 from lamina.context.settings import ContextSettings
 from lamina.database.settings import DatabaseSettings
 from lamina.embedding.settings import EmbeddingSettings
-from lamina.endpoint.settings import ServerSettings
+from lamina.endpoint.settings import ProxySettings
 from lamina.errors import ConfigurationError
 from lamina.graph.settings import GraphSettings
 from lamina.index.settings import IndexSettings
@@ -63,6 +64,7 @@ class Settings(BaseModel):
     retry: RetryPolicy = RetryPolicy()
     observational_memory: ObservationSettings = ObservationSettings()
     server: ServerSettings = ServerSettings()
+    proxy: ProxySettings = ProxySettings()
     logging: LoggingSettings = LoggingSettings()
 
 

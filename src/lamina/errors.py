@@ -19,7 +19,10 @@
     ├── SkillNotFoundError          SKILL_NOT_FOUND       no skill of this name
     ├── SkillNotActiveError         SKILL_NOT_ACTIVE      it waits for approval, or was rejected
     ├── SkillFailedError            SKILL_FAILED          it ran and failed; details say where, and what was done
-    ├── UnauthorizedError           UNAUTHORIZED          the provider refused the credentials
+    ├── KeyNotFoundError            KEY_NOT_FOUND         no key of this tenant has this id
+    ├── UnauthorizedError           UNAUTHORIZED          no key, or one that is not good; a provider refused ours
+    ├── ForbiddenError              FORBIDDEN             the key is good, but not for this
+    ├── ConflictError               CONFLICT              something else was done, or is being done, under this name
     ├── ConfigurationError          CONFIGURATION_ERROR   the message says what to change, or which command to run
     ├── ProviderError               PROVIDER_ERROR        retryable: the store failed (locked, full, gone)
     │   └── ModelFailedError        MODEL_FAILED          retryable: the chat model failed or answered nonsense
@@ -183,6 +186,24 @@ class UnauthorizedError(LaminaError):
     """The provider refused the credentials."""
 
     code = "UNAUTHORIZED"
+
+
+class KeyNotFoundError(LaminaError):
+    """No key of this tenant has this id."""
+
+    code = "KEY_NOT_FOUND"
+
+
+class ForbiddenError(LaminaError):
+    """The key is good, but not for this."""
+
+    code = "FORBIDDEN"
+
+
+class ConflictError(LaminaError):
+    """Something else was done, or is being done, under this name."""
+
+    code = "CONFLICT"
 
 
 class ConfigurationError(LaminaError):

@@ -11,7 +11,7 @@ import lamina
 from lamina.app import App
 from lamina.config import load_settings
 from lamina.errors import ConfigurationError, ModelFailedError, OperationTimeoutError, RateLimitedError
-from lamina.house import House
+from lamina.house.rooms import House
 from lamina.kernel.clock import ManualClock
 from lamina.llm.types import ChatModel, ChatReply, ChatRequest
 from tests.llm.scripted import ChatServer, question, refused

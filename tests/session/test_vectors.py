@@ -10,7 +10,7 @@ from lamina.database.link import Link
 from lamina.embedding.job import EmbeddingJob
 from lamina.embedding.reembed import Reembedding
 from lamina.errors import EmbeddingFailedError
-from lamina.house import all_texts
+from lamina.house.texts import all_texts
 from lamina.index.tables import index_vector
 from lamina.kernel.clock import ManualClock
 from lamina.session.rows import INDEXED_CHARACTERS

@@ -65,7 +65,7 @@ async def _reembed(call: Invocation, progress: "Progress") -> "ReembedReport":
     from lamina.database.upkeep import existing_store
     from lamina.embedding.factory import create_embedder
     from lamina.embedding.reembed import Reembedding
-    from lamina.house import all_texts
+    from lamina.house.texts import all_texts
     from lamina.kernel.clock import SystemClock
 
     settings = call.settings().settings

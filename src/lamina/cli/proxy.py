@@ -11,7 +11,7 @@ from lamina.cli.invocation import Invocation
 
 if TYPE_CHECKING:
     from lamina.config import Settings
-    from lamina.server.serving import Running
+    from lamina.proxy.serving import Running
 
 commands = typer.Typer()
 
@@ -38,17 +38,17 @@ def proxy(
 ) -> None:
     """Stand between a client and its model: the client changes its base URL, and the agent remembers.
 
-    Runs until it is stopped. The section `server` of the settings has the rest.
+    Runs until it is stopped. The section `proxy` of the settings has the rest.
     """
     import asyncio
 
     from lamina.observability.logging import configure_logging
-    from lamina.server.serving import checked
+    from lamina.proxy.serving import checked
 
     settings = call.settings().settings
     given = {"upstream": upstream, "port": port, "host": host}
     changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    settings = settings.model_copy(update={"server": checked(settings.server, **changes)})
+    settings = settings.model_copy(update={"proxy": checked(settings.proxy, **changes)})
     configure_logging(settings.logging.level, settings.logging.format)
     asyncio.run(_serve(call, settings))
 
@@ -59,7 +59,7 @@ async def _serve(call: Invocation, settings: "Settings") -> None:
     import signal
 
     from lamina.app import App
-    from lamina.server.serving import serving
+    from lamina.proxy.serving import serving
 
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -73,7 +73,7 @@ async def _serve(call: Invocation, settings: "Settings") -> None:
 def _announce(call: Invocation, settings: "Settings", running: "Running") -> None:
     from lamina.kernel.text import mask_secrets
 
-    upstream = mask_secrets(settings.server.upstream)
+    upstream = mask_secrets(settings.proxy.upstream)
     document = {"url": running.url, "upstream": upstream, "store": mask_secrets(settings.database.url)}
     call.output.show(document, Text.assemble((running.url, "bold"), f" answers with {upstream} and remembers"))
     call.output.note("Give clients this base URL; Ctrl-C stops it")

@@ -8,7 +8,7 @@ Placement = Literal["system", "turn"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ServerSettings:
+class ProxySettings:
     """Where the endpoint listens, whom it asks, and what it does with a conversation on the way."""
 
     host: str = "127.0.0.1"

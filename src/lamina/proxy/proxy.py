@@ -1,0 +1,189 @@
+"""The endpoint as an ASGI app: which path leads where. Everything below /v1 reaches the upstream in the end."""
+
+import logging
+import os
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from types import TracebackType
+from typing import Final, Self
+
+from lamina.app import App
+from lamina.endpoint.settings import ProxySettings
+from lamina.errors import ConfigurationError, LaminaError
+from lamina.observability.prometheus import CONTENT_TYPE, render_prometheus
+from lamina.proxy.access import check_access, key_from, require_safe
+from lamina.proxy.chat import ChatForm
+from lamina.proxy.embeddings import embeddings
+from lamina.proxy.error import EndpointError, error_answer
+from lamina.proxy.form import Form
+from lamina.proxy.headers import to_upstream
+from lamina.proxy.recording import Recorder
+from lamina.proxy.relay import Event, Outgoing, Receive, Relay, Send
+from lamina.proxy.responses import ResponsesForm
+from lamina.proxy.turn import Turns, read_body
+from lamina.proxy.upstream import Upstream
+
+try:
+    from starlette.applications import Starlette
+    from starlette.requests import ClientDisconnect, Request
+    from starlette.responses import JSONResponse, Response
+    from starlette.routing import Route
+except ImportError as missing:
+    raise ConfigurationError("The endpoint needs more packages: pip install 'lamina[proxy]'") from missing
+
+_log = logging.getLogger("lamina.proxy")
+_PREFIX: Final = b"/v1"
+_METHODS: Final = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"]
+_MEGABYTE: Final = 1_000_000
+Answer = Response | Relay
+Handler = Callable[[Request, bytes], Awaitable[Answer]]
+
+
+class Proxy:
+    """The endpoint of an open app; close it before the app. It is an ASGI app itself."""
+
+    def __init__(
+        self, app: App, settings: ProxySettings | None = None, *, environ: Mapping[str, str] | None = None
+    ) -> None:
+        """Answer for `app`, with its own `proxy` settings unless others are given.
+
+        Raises ConfigurationError for an upstream or a key that cannot work, and for an endpoint that other machines
+        reach without a key.
+        """
+        self.app = app
+        self.settings = settings or app.settings.proxy
+        require_safe(self.settings)
+        variables = os.environ if environ is None else environ
+        self._upstream_key = key_from(self.settings.upstream_key_env, variables)
+        self._access_key = key_from(self.settings.access_key_env, variables)
+        self._upstream = Upstream(self.settings)
+        self._recorder = Recorder(app)
+        self._turns = Turns(app, self.settings, self._recorder)
+        self._starlette = Starlette(
+            routes=[
+                Route("/healthz", self._health, methods=["GET"]),
+                Route("/metrics", self._guarded(self._metrics), methods=["GET"]),
+                Route("/v1/chat/completions", self._guarded(self._turn(ChatForm())), methods=["POST"]),
+                Route("/v1/responses", self._guarded(self._turn(ResponsesForm())), methods=["POST"]),
+                Route("/v1/embeddings", self._guarded(self._embeddings), methods=["POST"]),
+                Route("/v1/{path:path}", self._guarded(self._passed), methods=_METHODS),
+            ],
+            exception_handlers={404: _unknown_path, Exception: self._unexpected},
+        )
+
+    async def __call__(self, scope: Event, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        await self._starlette(scope, receive, send)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def settle(self) -> None:
+        """Wait until what was said so far is stored."""
+        await self._recorder.settle()
+
+    async def close(self) -> None:
+        """Store what was said, within the deadline, and close the connections to the upstream; idempotent."""
+        await self._recorder.settle(self.settings.stop_deadline_s)
+        await self._upstream.aclose()
+
+    def _guarded(self, handler: Handler) -> Callable[[Request], Awaitable[Answer]]:
+        """A route behind the door: access, the size of the body, and errors in the protocol's own form."""
+
+        async def handle(request: Request) -> Answer:
+            try:
+                check_access(request.headers.raw, key=self._access_key)
+                return await handler(request, await self._body(request))
+            except EndpointError as problem:
+                return _refused(problem)
+            except LaminaError as error:
+                return _refused(error_answer(error))
+            except ClientDisconnect:
+                return Response(status_code=499)
+
+        return handle
+
+    async def _body(self, request: Request) -> bytes:
+        most = self.settings.max_body_mb * _MEGABYTE
+        pieces, size = [], 0
+        async for piece in request.stream():
+            size += len(piece)
+            if size > most:
+                raise EndpointError(
+                    413, "request_too_large", f"A request has at most {self.settings.max_body_mb} MB (max_body_mb)."
+                )
+            pieces.append(piece)
+        return b"".join(pieces)
+
+    def _turn(self, form: Form) -> Handler:
+        """A path that carries conversations."""
+
+        async def turn(request: Request, body: bytes) -> Relay:
+            async def prepare() -> Outgoing:
+                prepared = await self._turns.prepare(form, request.headers.raw, body)
+                outgoing = self._outgoing(request, prepared.body)
+                return replace(outgoing, added=prepared.added, listener=prepared.listener)
+
+            return Relay(self._upstream, self.app.metrics, prepare)
+
+        return turn
+
+    async def _embeddings(self, request: Request, body: bytes) -> Answer:
+        if self.settings.embeddings == "upstream":
+            return await self._passed(request, body)
+        with self.app.metrics.measure("proxy_embeddings"):
+            return JSONResponse(await embeddings(self.app.parts.embedder, read_body(body) or {}))
+
+    async def _passed(self, request: Request, body: bytes) -> Relay:
+        """Pass a request on as it is."""
+
+        async def prepare() -> Outgoing:
+            return self._outgoing(request, body)
+
+        return Relay(self._upstream, self.app.metrics, prepare)
+
+    def _outgoing(self, request: Request, body: bytes) -> Outgoing:
+        return Outgoing(
+            method=request.method,
+            target=_target(request),
+            headers=to_upstream(
+                request.headers.raw, length=len(body), key=self._upstream_key, keep_key=self._access_key is None
+            ),
+            body=body,
+        )
+
+    async def _unexpected(self, request: Request, error: Exception) -> Response:
+        """The last handler: a fault of ours is one request's, and says nothing about what was sent."""
+        self.app.metrics.operation_failed("proxy_request", type(error).__name__)
+        _log.error("a request failed: %s", type(error).__name__, exc_info=error)
+        return _refused(EndpointError(500, "internal_error", "The endpoint failed; its log says why."))
+
+    async def _health(self, request: Request) -> Response:
+        health = await self.app.parts.provider.health_check()
+        return JSONResponse({"status": health.status}, status_code=200 if health.status == "healthy" else 503)
+
+    async def _metrics(self, request: Request, body: bytes) -> Response:
+        return Response(render_prometheus(self.app.metrics), media_type=CONTENT_TYPE)
+
+
+async def _unknown_path(request: Request, error: Exception) -> Response:
+    return _refused(EndpointError(404, "unknown_path", "Paths begin with /v1: give clients that base URL."))
+
+
+def _refused(problem: EndpointError) -> Response:
+    return Response(problem.body, status_code=problem.status, media_type="application/json")
+
+
+def _target(request: Request) -> bytes:
+    """Path and query below /v1, as they came; a path that climbs is refused."""
+    path: bytes = request.scope["raw_path"].partition(b"?")[0]
+    below = path[path.index(_PREFIX) + len(_PREFIX) :]
+    if any(step in (".", "..") for step in request.path_params.get("path", "").split("/")):
+        raise EndpointError(400, "invalid_path", "The path must not climb.")
+    query: bytes = request.scope["query_string"]
+    return below + (b"?" + query if query else b"")
