@@ -196,6 +196,24 @@ def test_rows_show_every_setting_once_with_its_meaning() -> None:
     assert all(row.help.endswith(".") for row in rows)
 
 
+def test_rows_say_what_a_setting_takes_and_which_variable_sets_it() -> None:
+    rows = {row.name: row for row in load_settings(environ={}).rows()}
+    assert rows["memory.threshold"].variable == "LAMINA_MEMORY__THRESHOLD"
+    taken = {name: rows[name].type for name in ("memory.threshold", "proxy.embeddings", "llm.model", "graph.enabled")}
+    assert taken == {
+        "memory.threshold": "number",
+        "proxy.embeddings": '"lamina" or "upstream"',
+        "llm.model": "text or unset",
+        "graph.enabled": "true or false",
+    }
+
+
+def test_a_variable_sets_a_list_with_commas() -> None:
+    environ = {"LAMINA_SERVER__CORS_ORIGINS": "https://a.example, https://b.example,"}
+    assert load_settings(environ=environ).settings.server.cors_origins == ("https://a.example", "https://b.example")
+    assert load_settings(environ={"LAMINA_SERVER__CORS_ORIGINS": ""}).settings.server.cors_origins == ()
+
+
 def test_rows_mask_the_password_of_the_store_but_the_settings_keep_it() -> None:
     url = "postgresql://lamina:s3cret@db/memory"
     loaded = load_settings(environ={"LAMINA_STORE": url})

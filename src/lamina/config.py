@@ -16,7 +16,8 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Any
+from types import NoneType
+from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -80,6 +81,10 @@ class SettingRow:
     """Where it came from."""
     help: str
     """What it does."""
+    type: str
+    """What it takes, in words: `number`, `"text" or "json"`."""
+    variable: str
+    """The environment variable that sets it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +113,14 @@ class LoadedSettings:
                 name = f"{section}.{field.name}"
                 value = getattr(values, field.name)
                 shown = mask_secrets(value) if isinstance(value, str) else value
-                yield SettingRow(name=name, value=shown, origin=self.origin(name), help=helps.get(field.name, ""))
+                yield SettingRow(
+                    name=name,
+                    value=shown,
+                    origin=self.origin(name),
+                    help=helps.get(field.name, ""),
+                    type=_in_words(field.type),
+                    variable=_variable(name),
+                )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,10 +191,17 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, _Given]:
     variables = _SHORT | {_variable(name): name for name in _names()}
     # The short names come first, so that the full name of the same setting wins.
     return {
-        name: _Given(value=environ[variable], origin=f"environment {variable}")
+        name: _Given(value=_read(name, environ[variable]), origin=f"environment {variable}")
         for variable, name in variables.items()
         if variable in environ
     }
+
+
+def _read(name: str, text: str) -> object:
+    """A variable's text as the setting takes it: a list has commas between its values."""
+    if get_origin(_types()[name]) is not tuple:
+        return text
+    return tuple(part for value in text.split(",") if (part := value.strip()))
 
 
 def _refuse_unknown_variables(environ: Mapping[str, str], given: Mapping[str, _Given]) -> None:
@@ -241,12 +260,28 @@ def _sections() -> dict[str, type[Any]]:
     return {name: type(field.default) for name, field in Settings.model_fields.items()}
 
 
+def _types() -> dict[str, Any]:
+    return {f"{section}.{field.name}": field.type for section, kind in _sections().items() for field in fields(kind)}
+
+
 def _names() -> list[str]:
-    return [f"{section}.{field.name}" for section, kind in _sections().items() for field in fields(kind)]
+    return list(_types())
 
 
 def _variable(name: str) -> str:
     return _PREFIX + name.replace(".", "__").upper()
+
+
+def _in_words(kind: Any) -> str:
+    """A type as a reader of the settings knows it."""
+    simple = {str: "text", int: "whole number", float: "number", bool: "true or false", NoneType: "unset"}
+    if kind in simple:
+        return simple[kind]
+    if get_origin(kind) is Literal:
+        return " or ".join(f'"{value}"' for value in get_args(kind))
+    if get_origin(kind) is tuple:
+        return f"list of {_in_words(get_args(kind)[0])}"
+    return " or ".join(map(_in_words, get_args(kind)))
 
 
 def _field_docs(kind: type[Any]) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -45,8 +46,7 @@ def show(
         if section in (None, row.name.partition(".")[0]) and not (changed and row.origin == "default")
     ]
     table = _table(chosen, helps=section is not None)
-    document = [{"name": row.name, "value": row.value, "origin": row.origin, "help": row.help} for row in chosen]
-    call.output.show(document, table if chosen else "every setting is at its default")
+    call.output.show([asdict(row) for row in chosen], table if chosen else "every setting is at its default")
     if section is None:
         call.output.note("What the settings of a section do: lamina config show memory")
 
