@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from lamina.knowledge.types import AuditPage
     from lamina.learning.service import LearningService
     from lamina.memory.hierarchy import Hierarchy, Kind
+    from lamina.memory.scopes import ScopeDirectory
     from lamina.memory.service import MemoryService
     from lamina.memory.types import IdentifierArguments
     from lamina.observation.service import ObservationService
@@ -37,6 +38,13 @@ class Tenant:
     def memory(self) -> "MemoryService":
         """Layered memory."""
         return self._house.memory.for_tenant(self.name)
+
+    @cached_property
+    def scopes(self) -> "ScopeDirectory":
+        """Of whom there are memories, and how many."""
+        from lamina.memory.scopes import ScopeDirectory
+
+        return ScopeDirectory(database=self._house.parts.database, tenant=self.name)
 
     @cached_property
     def hierarchy(self) -> "TenantHierarchy":
