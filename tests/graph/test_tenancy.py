@@ -2,8 +2,8 @@
 
 import pytest
 
-from lamina.graph.types import Expansion, Source
-from tests.graph.opening import graph_app
+from lamina.graph.types import Expansion, Reach, Source
+from tests.graph.opening import graph_app, said, user
 
 pytestmark = pytest.mark.anyio
 
@@ -47,3 +47,15 @@ async def test_deleting_a_text_of_one_tenant_leaves_the_same_key_of_another(stor
         await other.delete("stack")
         assert len(await app.graph.find()) == 1
         assert await app.graph.for_tenant("other").find() == ()
+
+
+async def test_who_may_change_only_their_own_leaves_what_is_shared(store_url: str) -> None:
+    async with graph_app(store_url) as app:
+        scope = next(iter(user("ann").scopes))
+        await app.graph.add("Ann", "knows", "Bob")
+        await app.graph.add("Ann", "prefers", "tea", source=Source(kind="import", key="one", scope=scope))
+        own = Reach.of([scope], shared=False)
+
+        assert await app.graph.end("Ann", "knows", reach=own) == 0
+        assert await app.graph.remove("Ann", reach=own) == 1
+        assert [said(one) for one in await app.graph.find()] == [("Ann", "knows", "Bob")]

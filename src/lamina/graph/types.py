@@ -85,24 +85,27 @@ class Triple:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reach:
-    """What a caller may see: what belongs to the whole tenant, to these scopes, and to this session.
+    """What a caller may see or change: what belongs to the whole tenant, to these scopes, and to this session.
 
     A session's own texts are seen within that session only; everything else stays visible while one is active.
     """
 
     scopes: frozenset[str] = frozenset()
     session_key: str | None = None
+    shared: bool = True
+    """Whether what belongs to the whole tenant is within reach; not for somebody who may only change their own."""
 
     @classmethod
-    def of(cls, scopes: Iterable[str] = (), session_key: str | None = None) -> "Reach":
+    def of(cls, scopes: Iterable[str] = (), session_key: str | None = None, *, shared: bool = True) -> "Reach":
         """A reach from any collection of scopes."""
-        return cls(scopes=frozenset(scopes), session_key=session_key)
+        return cls(scopes=frozenset(scopes), session_key=session_key, shared=shared)
 
     @property
     def visible(self) -> list[str]:
         """The scopes a query names, in a fixed order."""
         session = () if self.session_key is None else (session_scope(self.session_key),)
-        return sorted({"", *self.scopes, *session})
+        everybody = ("",) if self.shared else ()
+        return sorted({*everybody, *self.scopes, *session})
 
 
 EVERYBODY = Reach()
