@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from inline_snapshot import snapshot
 from rich.console import Console
 
-from lamina.cli.timeline_drawing import Scale, TimelineView
+from lamina.cli.timeline_drawing import TimelineView
+from lamina.observation.scale import Scale
 from lamina.observation.service import Timeline
 from lamina.observation.types import EntryKind, Note
 from lamina.session.types import Session

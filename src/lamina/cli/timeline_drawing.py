@@ -1,14 +1,8 @@
-"""Draws a conversation and its notes to scale of what there is to see, not of how many messages there are.
+"""Draws a conversation and its notes to scale of what there is to see, not of how many messages there are."""
 
-Old notes stand for hundreds of messages, new ones for a few. On a straight scale the new ones would be a dot, so every
-stretch between two ends of notes gets room by the root of its messages, and at least enough to be seen.
-"""
-
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import pairwise
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.padding import Padding
@@ -17,6 +11,7 @@ from rich.text import Text
 from lamina.cli.output import one_line
 from lamina.cli.sizes import count_text
 from lamina.observation.render import render_note
+from lamina.observation.scale import Scale, timeline_cuts
 from lamina.observation.service import Timeline
 from lamina.observation.types import Entry, Note, Priority
 from lamina.session.types import Session
@@ -27,38 +22,6 @@ _NARROWEST = 20
 _INDENT = (0, 0, 0, 5)
 _STYLES = ("cyan", "magenta", "yellow", "green", "blue")
 _WEIGHTS = (Priority.HIGH, Priority.MEDIUM, Priority.LOW)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scale:
-    """Where on a line each message is: `starts` are the columns of `cuts`, of which the last is the line's end."""
-
-    cuts: tuple[int, ...]
-    starts: tuple[int, ...]
-
-    @classmethod
-    def of(cls, cuts: Sequence[int], width: int) -> "Scale":
-        """A scale for stretches that begin at `cuts`, the last of which is one after the last message."""
-        counts = [after - before for before, after in pairwise(cuts)]
-        least = min(3, width // max(len(counts), 1))
-        weights = [math.sqrt(count) for count in counts]
-        room = width - least * len(counts)
-        ends = [0.0]
-        for weight in weights:
-            ends.append(ends[-1] + least + room * weight / sum(weights))
-        return cls(cuts=tuple(cuts), starts=tuple(round(end) for end in ends))
-
-    def columns(self, first: int, last: int) -> tuple[int, int]:
-        """The columns of a range of messages, the second not included; at least one."""
-        start, end = self._column(first), self._column(last + 1)
-        return start, max(end, start + 1)
-
-    def _column(self, sequence: int) -> int:
-        place = max(0, sum(cut <= sequence for cut in self.cuts) - 1)
-        if place == len(self.cuts) - 1:
-            return self.starts[-1]
-        begin, end = self.cuts[place], self.cuts[place + 1]
-        return self.starts[place] + (sequence - begin) * (self.starts[place + 1] - self.starts[place]) // (end - begin)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,8 +38,7 @@ class TimelineView:
     @property
     def notes(self) -> tuple[Note, ...]:
         """All notes in the order of what they stand for; their place is their number in the drawing."""
-        every = (*self.timeline.reflections, *self.timeline.observations)
-        return tuple(sorted(every, key=lambda note: (note.first_sequence, -note.generation, note.last_sequence)))
+        return self.timeline.notes
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         width = min(options.max_width, _WIDEST)
@@ -99,7 +61,7 @@ class TimelineView:
         )
 
     def _drawing(self, width: int) -> Iterator[Text]:
-        scale = Scale.of(self._cuts(), width)
+        scale = Scale.of(timeline_cuts(self.timeline), width)
         yield _labelled("", _ticks(scale, width, [note.first_sequence for note in self.notes] or [1]))
         yield _labelled("messages", self._messages(scale))
         for generation in sorted({note.generation for note in self.notes}):
@@ -111,14 +73,6 @@ class TimelineView:
             yield _labelled(_name(generation, plural=True), row)
         legend = Text.assemble(("░ archived  ", "dim"), ("▒ noted  ", "blue"), ("█ not noted yet\n", "bold"))
         yield _labelled("", legend)
-
-    def _cuts(self) -> list[int]:
-        """Where something begins or ends, and one after the last message."""
-        one, cuts = self.timeline, {1, self.timeline.last_sequence + 1}
-        for note in self.notes:
-            cuts |= {note.first_sequence, note.last_sequence + 1}
-        cuts |= {one.archived_through + 1, one.watermark + 1}
-        return sorted(cuts)
 
     def _messages(self, scale: Scale) -> Text:
         one = self.timeline

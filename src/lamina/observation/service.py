@@ -94,6 +94,12 @@ class Timeline:
     set_aside: tuple[Note, ...] = ()
     """Pinned entries that no prompt has room for, oldest first."""
 
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """Reflections and observations in the order of what they stand for."""
+        every = (*self.reflections, *self.observations)
+        return tuple(sorted(every, key=lambda note: (note.first_sequence, -note.generation, note.last_sequence)))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservationService:
