@@ -1,6 +1,7 @@
 """Compaction moves messages to the archive, puts one summary in their place, and loses nothing."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -45,6 +46,24 @@ async def test_messages_up_to_a_number_go_to_the_archive_and_a_summary_takes_the
     found = await sessions.get(talk)
     assert (found.message_count, found.archived_count, found.last_sequence) == (2, 6, 8)
     assert found.total_tokens == sum(one.tokens for one in before)
+
+
+async def test_a_conversation_can_be_read_backwards_in_the_archive_and_out_of_it(
+    sessions: SessionService, talk: str
+) -> None:
+    await sessions.compact_messages(talk, up_to=4, summary="User discussed weather")
+
+    async def before(number: int, **more: Any) -> list[int]:
+        return numbers(await sessions.messages(talk, before=number, **more))
+
+    assert await before(9, archived=None, limit=3) == [6, 7, 8]
+    assert await before(6, archived=None, limit=3) == [3, 4, 5]
+    assert await before(9, archived=None, after=6) == [7, 8]
+    assert await before(7) == [5, 6]
+    assert await before(7, archived=True, limit=2) == [3, 4]
+    assert await before(1, archived=None) == []
+    with pytest.raises(InvalidInputError):
+        await before(0)
 
 
 @pytest.mark.requirement("observation.compaction.messages")

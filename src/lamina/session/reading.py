@@ -120,6 +120,12 @@ def read_messages(
     return _messages(link.run(_BETWEEN, params).fetchall(), found)
 
 
+def read_before(link: Link, found: StoredSession, *, above: int, before: int, limit: int) -> list[Message]:
+    """The newest messages between two places, both left out, oldest first."""
+    params = {**_place(found), "above": above, "before": before, "most": limit}
+    return _messages(link.run(_NEWEST_BEFORE, params).fetchall()[::-1], found)
+
+
 def read_unobserved(link: Link, found: StoredSession, *, after: int, limit: int) -> list[Message]:
     """What was said after a watermark, oldest first, archived or not."""
     return read_messages(link, found, first=after + 1, limit=limit)

@@ -29,6 +29,7 @@ from lamina.session.preparing import prepare_messages
 from lamina.session.reading import (
     StoredSession,
     list_sessions,
+    read_before,
     read_live,
     read_messages,
     read_window,
@@ -128,24 +129,36 @@ class SessionService:
             return done.messages
 
     async def messages(
-        self, session_key: str | None = None, *, after: int = 0, limit: int | None = None, archived: bool | None = False
+        self,
+        session_key: str | None = None,
+        *,
+        after: int = 0,
+        before: int | None = None,
+        limit: int | None = None,
+        archived: bool | None = False,
     ) -> tuple[Message, ...]:
         """Messages after a sequence number, oldest first: those not archived, the archived ones, or (None) all.
 
-        With `after` 0 the live conversation begins with the summary of what is archived, where there is one. Raises
-        SessionNotFoundError.
+        With `before` it is the newest ones before that number, still oldest first, so that a conversation can be read
+        backwards. With `after` 0 and no `before` the live conversation begins with the summary of what is archived,
+        where there is one. Raises SessionNotFoundError, InvalidInputError.
         """
         with self._verb("session_messages"):
             key = self._key(session_key)
             start = check_sequence("after", after)
+            end = None if before is None else check_sequence("before", before, least=1)
             size = self._limit(limit, self.settings.list_limit)
 
             def read(link: Link) -> list[Message]:
                 with link.snapshot():  # the summary and what follows it belong together
                     found = self._found(link, key)
+                    through = found.session.archived_count
+                    if end is not None:
+                        above, top = max(start, through if archived is False else 0), through + 1 if archived else end
+                        return read_before(link, found, above=above, before=min(end, top), limit=size)
                     if archived is False:
                         return read_live(link, found, after=start, limit=size)
-                    last = found.session.archived_count if archived else None
+                    last = through if archived else None
                     return read_messages(link, found, first=start + 1, last=last, limit=size)
 
             return tuple(await self.database.read(read))
