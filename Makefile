@@ -5,13 +5,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test bench lock format clean
+.PHONY: help setup run test bench docs lock format clean
 
 help:
 	@echo "make setup    create $(VENV) with the pinned requirements and this project"
 	@echo "make run      store a sample conversation and search it, layer by layer"
 	@echo "make test     format, lint, types, import floors, tests"
 	@echo "make bench    speed beside its floors"
+	@echo "make docs     the documentation site, in site/"
 	@echo "make format   rewrite the source in the house format"
 	@echo "make lock     pin the newest requirements pyproject.toml allows"
 	@echo "make clean    remove $(VENV) and caches"
@@ -54,6 +55,12 @@ test: setup $(VENV)/.sandbox
 bench: setup
 	@$(BIN)/python -m benchmarks
 
+# Nothing of the site comes from the internet, and a warning is an error.
+docs: setup
+	@$(BIN)/python docs/reference/write.py
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "site/index.html"
+
 format: setup
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
@@ -67,5 +74,5 @@ lock: setup
 		sed -n '/^uv==/,/^[^ ]/{/^uv==/p;/^ /p}' requirements/dev.txt) > requirements/uv.txt
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist bench-results
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist site bench-results
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

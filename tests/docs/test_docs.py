@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from tests.cli.terminal import Answer, Terminal
-from tests.docs.blocks import Page, commands, pages, read_page, run_python
+from tests.docs.blocks import ROOT, Page, commands, pages, read_page, run_python
 
-PAGES = {str(page.path.name): page for page in pages()}
+PAGES = {page.path.relative_to(ROOT).as_posix(): page for page in pages()}
 
 
 @pytest.mark.parametrize("name", [name for name, page in PAGES.items() if page.python])
