@@ -4,6 +4,7 @@ import asyncio
 import socket
 import threading
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx2
 import openai
@@ -31,7 +32,7 @@ def test_a_path_that_lamina_does_not_know_is_passed_on_with_its_query_and_body(s
 
 
 def test_a_path_that_climbs_is_refused(served: House) -> None:
-    with socket.create_connection((served.endpoint.host, served.endpoint.port)) as connection:
+    with socket.create_connection(("127.0.0.1", urlsplit(served.url).port or 0)) as connection:
         connection.sendall(b"GET /v1/../admin HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
         answer = b"".join(iter(lambda: connection.recv(65536), b""))
     assert answer.startswith(b"HTTP/1.1 400")

@@ -30,6 +30,7 @@ from lamina.cli import (
     quarantine,
     reference,
     search,
+    serve,
     session,
     skill,
     store,
@@ -126,7 +127,7 @@ for group in (knowledge.commands, graph.commands, learning.commands, skill.comma
 program.add_typer(audit.commands, rich_help_panel="Knowledge")
 timeline.join(session.commands)
 program.add_typer(session.commands, rich_help_panel="Conversations")
-for room in (observe, memory_status, proxy):
+for room in (observe, memory_status, proxy, serve):
     program.add_typer(room.commands)
 for group in (context.commands, quarantine.commands):
     program.add_typer(group, rich_help_panel="Context")

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from lamina.kernel.text import moment_text
-from lamina.memory.types import JsonValue, MemoryEntry, Revision, Source
+from lamina.memory.types import JsonValue, MemoryEntry, Revision, SearchResults, Source
 
 Record = dict[str, object]
 
@@ -35,6 +35,23 @@ def revision_record(revision: Revision) -> Record:
         "tags": list(revision.tags),
         "expires_at": _optional(revision.expires_at),
         "changed_at": moment_text(revision.changed_at),
+    }
+
+
+def results_record(results: SearchResults) -> Record:
+    """Everything that a search answered."""
+    return {
+        "results": [
+            {"score": hit.score, **({"explain": dict(hit.explain)} if hit.explain else {}), **entry_record(hit.memory)}
+            for hit in results
+        ],
+        "total_count": results.total_count,
+        "searched_layers": [layer.value for layer in results.searched_layers],
+        "duplicates": [
+            {"id": one.id, "layer": one.layer.value, "score": one.score, "kept_id": one.kept_id}
+            for one in results.duplicates
+        ],
+        "warnings": [{"layer": one.layer.value, "code": one.code, "message": one.message} for one in results.warnings],
     }
 
 
