@@ -1,0 +1,77 @@
+"""Who is at the page: a browser's session is a random token in a cookie, and every look through it asks the gate anew.
+
+The key that somebody logged in with stays in this process and never returns to the browser. A restart of the service
+therefore ends every session, and so does a key that is revoked.
+"""
+
+import secrets
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+from urllib.parse import urlsplit
+
+from lamina.access.gate import Gate
+from lamina.access.types import Grant
+from lamina.app import App
+from lamina.errors import ForbiddenError
+from lamina.kernel.clock import Clock, SystemClock
+from lamina.visitor import Visitor, visit
+
+COOKIE: Final = "lamina_session"
+SCOPE: Final = "lamina.door"
+"""Where a request carries the door it came through."""
+
+_LONGEST_S: Final = 12 * 3600.0
+_MOST: Final = 1000
+
+
+class Logins:
+    """Who has logged in, by token: at most a thousand, for half a day; the oldest give way."""
+
+    def __init__(self, clock: Clock | None = None) -> None:
+        self._clock: Clock = clock or SystemClock()
+        self._keys: OrderedDict[str, tuple[str, float]] = OrderedDict()
+
+    def open(self, key: str) -> str:
+        """A new token that stands for a key."""
+        token = secrets.token_urlsafe(32)
+        self._keys[token] = (key, self._clock.monotonic() + _LONGEST_S)
+        while len(self._keys) > _MOST:
+            self._keys.popitem(last=False)
+        return token
+
+    def key(self, token: str | None) -> str | None:
+        """The key a token stands for, None for a token that is unknown or too old."""
+        key, until = self._keys.get(token or "", (None, 0.0))
+        return key if self._clock.monotonic() < until else None
+
+    def close(self, token: str | None) -> None:
+        """Forget a token."""
+        self._keys.pop(token or "", None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Door:
+    """An open app, the gate before it, and who has come in."""
+
+    app: App
+    gate: Gate
+    logins: Logins = field(default_factory=Logins)
+
+    async def grant(self, token: str | None, *, headers: Mapping[str, str]) -> Grant:
+        """What the holder of a session may do now. Raises UnauthorizedError, and ForbiddenError for a foreign page."""
+        require_own_origin(headers)
+        key = self.logins.key(token)
+        return await self.gate.admit_headers(headers if key is None else {**headers, "authorization": f"Bearer {key}"})
+
+    async def visitor(self, token: str | None, *, headers: Mapping[str, str]) -> Visitor:
+        """The same as somebody who can be let into the rooms."""
+        return visit(self.app, await self.grant(token, headers=headers))
+
+
+def require_own_origin(headers: Mapping[str, str]) -> None:
+    """Raise ForbiddenError for what a page of another place sends: a cookie goes along with it, the person does not."""
+    origin = headers.get("origin")
+    if origin is not None and urlsplit(origin).netloc != headers.get("host"):
+        raise ForbiddenError("The page answers no page of another place.", details={"header": "origin"})

@@ -1,0 +1,11 @@
+"""The pages there are, in the order of the navigation. A new page is one line here; see `shell` for how it is made."""
+
+from typing import Final
+
+from lamina.page import overview, playground
+from lamina.page.shell import Page
+
+PAGES: Final[tuple[Page, ...]] = (
+    overview.PAGE,
+    playground.PAGE,
+)
