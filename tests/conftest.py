@@ -13,7 +13,7 @@ from sqlalchemy import make_url
 from lamina.kernel.clock import ManualClock
 from tests.cli.terminal import Terminal
 from tests.network_guard import refuse_outside
-from tests.postgres import create_tables, fresh_database, running_server
+from tests.postgres import Lending, create_tables, fresh_database, running_server
 
 # Few examples a run, for the sake of everybody's time; `--hypothesis-profile=long` looks further.
 hypothesis.settings.register_profile("short", max_examples=40, deadline=None)
@@ -76,11 +76,12 @@ def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def migrated_database(postgres_server: str) -> Iterator[str]:
-    """The name of a PostgreSQL database like `migrated_file`."""
+def migrated_databases(postgres_server: str) -> Iterator[Lending]:
+    """PostgreSQL databases like `migrated_file`, to be lent."""
     with fresh_database(postgres_server) as url:
         create_tables(url)
-        yield make_url(url).database or ""
+        with Lending(postgres_server, like=make_url(url).database or "") as lending:
+            yield lending
 
 
 @pytest.fixture
@@ -91,9 +92,9 @@ def sqlite_store_url(sqlite_url: str, migrated_file: Path, tmp_path: Path) -> st
 
 
 @pytest.fixture
-def postgres_store_url(postgres_server: str, migrated_database: str) -> Iterator[str]:
+def postgres_store_url(migrated_databases: Lending) -> Iterator[str]:
     """The address of an empty store in a PostgreSQL database that only this test uses."""
-    with fresh_database(postgres_server, like=migrated_database) as url:
+    with migrated_databases.lent() as url:
         yield url
 
 

@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import PurePath
 
 LONGEST_FILE = 400
@@ -47,6 +48,7 @@ def _catches_everything(caught: ast.expr | None) -> bool:
     return caught is None or (isinstance(caught, ast.Name) and caught.id in ("Exception", "BaseException"))
 
 
+@cache
 def imported_packages(source: str) -> set[str]:
     """The top-level packages a file imports anywhere, by statement or by `importlib.import_module("...")`."""
     return {name.partition(".")[0] for name in _imported_names(ast.parse(source))}

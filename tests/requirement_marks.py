@@ -16,8 +16,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     target: Path = session.config.getoption("--requirement-marks")
+    target.write_text(json.dumps(marks_of(session)), encoding="utf-8")
+
+
+def marks_of(session: pytest.Session) -> dict[str, list[str]]:
+    """The requirement ids of the tests that were collected, by test name; tests without any are left out."""
     marks = {
         item.nodeid: [str(id) for mark in item.iter_markers("requirement") for id in mark.args]
         for item in session.items
     }
-    target.write_text(json.dumps({test: ids for test, ids in marks.items() if ids}), encoding="utf-8")
+    return {test: ids for test, ids in marks.items() if ids}

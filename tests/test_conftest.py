@@ -3,11 +3,14 @@
 import socket
 from pathlib import Path
 
+import psycopg
 import pytest
 import sqlalchemy
+from sqlalchemy import make_url
 
 from lamina.kernel.clock import ManualClock
 from tests.network_guard import OutsideConnectionError, is_loopback, stays_inside
+from tests.postgres import Lending
 
 
 def test_a_store_address_is_empty_and_can_be_written_on_each_engine(bare_store_url: str) -> None:
@@ -22,6 +25,32 @@ def test_each_test_gets_a_database_of_its_own(bare_store_url: str) -> None:
     engine = sqlalchemy.create_engine(bare_store_url)
     assert sqlalchemy.inspect(engine).get_table_names() == []
     engine.dispose()
+
+
+def test_a_database_is_lent_again_without_rows_and_counting_from_one(migrated_databases: Lending) -> None:
+    urls = []
+    for _ in range(2):
+        with migrated_databases.lent() as url:
+            urls.append(url)
+            with psycopg.connect(make_url(url).set(drivername="postgresql").render_as_string()) as connection:
+                added = "INSERT INTO audit_log (tenant, at, action, actor, details) VALUES ('t', 1, 'a', 'b', '{}')"
+                assert connection.execute(f"{added} RETURNING row").fetchone() == (1,)
+                assert connection.execute("SELECT count(*) FROM audit_log").fetchone() == (1,)
+    assert urls[0] == urls[1]
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["DROP TABLE alembic_version", "ALTER TABLE memory ADD COLUMN extra int", "CREATE INDEX extra ON memory (tenant)"],
+)
+def test_a_database_whose_tables_were_changed_is_not_lent_again(migrated_databases: Lending, change: str) -> None:
+    with (
+        migrated_databases.lent() as first,
+        psycopg.connect(make_url(first).set(drivername="postgresql").render_as_string()) as connection,
+    ):
+        connection.execute(change)
+    with migrated_databases.lent() as second:
+        assert second != first
 
 
 def test_the_postgres_server_offers_vectors(fresh_postgres_url: str) -> None:

@@ -27,7 +27,13 @@ SOURCE = PROJECT / "src"
 FILES = sorted(SOURCE.rglob("*.py"))
 LOCK = (PROJECT / "requirements" / "dev.txt").read_text(encoding="utf-8")
 METADATA = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+DOORS = {"api", "endpoint", "mcp", "page", "proxy", "server"}
 HEAVY = {"numpy", "sqlalchemy", "alembic", "pydantic", "tokenizers", "typer", "rich", "opentelemetry"}
+
+
+def room(path: Path) -> str:
+    """The folder below `lamina` that a file is in."""
+    return path.relative_to(SOURCE / "lamina").parts[0]
 
 
 def text(path: Path) -> str:
@@ -69,13 +75,15 @@ def test_every_broad_except_says_why() -> None:
     assert {path: lines for path, lines in found.items() if lines} == {}
 
 
-def test_an_optional_package_is_imported_by_one_file_only() -> None:
+def test_an_optional_package_is_imported_by_one_file_only_and_one_of_the_service_by_its_doors_only() -> None:
     extras = METADATA["optional-dependencies"]
     optional = {distribution(one) for extra in extras.values() for one in extra} - {"lamina"}
-    users = {
-        name: names([path for path in FILES if name in imported_packages(text(path))]) for name in sorted(optional)
-    }
-    assert {name: files for name, files in users.items() if len(files) > 1} == {}
+    service = {distribution(one) for extra in ("proxy", "mcp", "server") for one in extras[extra]}
+    users = {name: [path for path in FILES if name in imported_packages(text(path))] for name in sorted(optional)}
+    strewn = {name: names(paths) for name, paths in users.items() if name not in service and len(paths) > 1}
+    assert strewn == {}
+    astray = {name: [path for path in users[name] if room(path) not in DOORS] for name in service & optional}
+    assert {name: names(paths) for name, paths in astray.items() if paths} == {}
 
 
 def test_every_imported_package_is_declared() -> None:

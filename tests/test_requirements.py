@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.requirement_marks import marks_of
 from tests.requirement_trace import Scenario, Trace, load, problems
 
 TESTS = Path(__file__).parent
@@ -25,8 +26,18 @@ def collected_marks(target: Path, *paths: Path, folder: Path = PROJECT) -> dict[
     return marks
 
 
-def test_every_scenario_is_tested_or_waits_and_every_mark_is_known(tmp_path: Path) -> None:
-    found = problems(load(TESTS / "requirements.toml"), collected_marks(tmp_path / "marks.json", TESTS))
+def all_marks(session: pytest.Session, target: Path) -> dict[str, list[str]]:
+    """The requirement ids of every test there is: a run of everything has collected them already."""
+    config = session.config
+    whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS and not config.option.keyword
+    return marks_of(session) if whole and not config.option.markexpr else collected_marks(target, TESTS)
+
+
+def test_every_scenario_is_tested_or_waits_and_every_mark_is_known(
+    request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    marks = all_marks(request.session, tmp_path / "marks.json")
+    found = problems(load(TESTS / "requirements.toml"), marks)
     assert not found, "\n".join(["the requirements trace is broken:", *found])
 
 

@@ -53,8 +53,19 @@ async def test_reads_asked_for_together_share_a_thread_of_sqlite(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(together, "_PATIENCE_S", 60.0)  # a busy machine must not look like a long read
+    all_asked = threading.Event()
+
+    def first(link: Link) -> int:
+        assert all_asked.wait(60)
+        return thread(link)
+
+    async def say_so() -> int | None:
+        all_asked.set()
+        return None
+
     with database.together():
-        threads = await asyncio.gather(*(database.read(thread) for _ in range(9)))
+        reads = [database.read(first), *(database.read(thread) for _ in range(8))]
+        *threads, _ = await asyncio.gather(*reads, say_so())
     assert len(set(threads)) == 1 or database.name == "postgresql"
 
 
