@@ -13,6 +13,7 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
+import lamina.access.tables
 import lamina.context.tables
 import lamina.database.slots
 import lamina.graph.tables

@@ -102,15 +102,7 @@ class House:
     @cached_property
     def audit(self) -> "AuditLog":
         """What was done, by whom, to what."""
-        from lamina.knowledge.audit import AuditLog
-
-        return AuditLog(
-            self.parts.database,
-            clock=self._clock,
-            metrics=self._metrics,
-            enabled=self._settings.knowledge.enabled,
-            tenant=self._tenant,
-        )
+        return self._audit(enabled=self._settings.knowledge.enabled)
 
     @cached_property
     def knowledge(self) -> "KnowledgeService":
@@ -220,14 +212,18 @@ class House:
     @cached_property
     def keys(self) -> "KeyService":
         """The keys that let callers in."""
+        from lamina.access.keyring import Keyring
         from lamina.access.service import KeyService
 
+        ring = Keyring(self.parts.database, clock=self._clock, metrics=self._metrics)
+        self._crew.start(ring.uses, name="key use")
         return KeyService(
             database=self.parts.database,
             clock=self._clock,
             metrics=self._metrics,
-            audit=self.audit,
+            audit=self._audit(enabled=True),  # who let whom in is kept whatever else is switched off
             tenant=self._tenant,
+            ring=ring,
         )
 
     @cached_property
@@ -272,6 +268,13 @@ class House:
         )
         self._crew.start(feedback.worker, name="use feedback")
         return replace(context, on_injected=feedback.injected)
+
+    def _audit(self, *, enabled: bool) -> "AuditLog":
+        from lamina.knowledge.audit import AuditLog
+
+        return AuditLog(
+            self.parts.database, clock=self._clock, metrics=self._metrics, enabled=enabled, tenant=self._tenant
+        )
 
     def _turn_economics(self) -> "Callable[[str, Receipt], None]":
         """Counts what notes cost in prompts, for each session, in the background."""

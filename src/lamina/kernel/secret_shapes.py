@@ -22,7 +22,7 @@ TOKEN = re.compile(
     | dapi[0-9a-f]{32} | shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32} | sq0(?:atp|csp|idp)-[\w-]{20,} | lin_api_\w{20,}
     | (?:secret|ntn)_[A-Za-z0-9]{40,} | hv[sbr]\.[\w-]{20,} | dp\.(?:pt|st|ct|sa)\.\w{30,} | ATATT3[\w=-]{30,}
     | NRAK-[A-Z0-9]{20,} | sntrys_[\w+/=]{30,} | pscale_(?:tkn|pw|oauth)_[\w.-]{20,} | sbp_[0-9a-f]{40}
-    | AGE-SECRET-KEY-1[A-Z0-9]{40,} | key-[0-9a-f]{32}\b | EAA[A-Za-z0-9]{60,}
+    | lamina_[0-9a-f]{16}_[0-9a-f]{64} | AGE-SECRET-KEY-1[A-Z0-9]{40,} | key-[0-9a-f]{32}\b | EAA[A-Za-z0-9]{60,}
     | \d{8,10}:AA[\w-]{32,} | [MNO][\w-]{22,30}\.[\w-]{6}\.[\w-]{27,}
     | \$(?:2[abxy]|5|6|y|apr1|argon2(?:id?|d))\$[^\s:"']{20,}
     )""",

@@ -1,15 +1,10 @@
-"""Who may come in. Pure.
-
-Without keys the endpoint is for programs of this machine. A page in a browser runs on this machine too and can send
-requests to it, so what a page of another place sends, or sends under another name of ours, is refused.
-"""
+"""Who may come in where the endpoint stands alone: whoever has its one key, or this machine. Pure."""
 
 import hmac
-import ipaddress
 from collections.abc import Mapping
 from typing import Final
-from urllib.parse import urlsplit
 
+from lamina.access.loopback import foreign_part, is_this_machine
 from lamina.endpoint.settings import ProxySettings
 from lamina.errors import ConfigurationError
 from lamina.proxy.error import EndpointError
@@ -26,16 +21,6 @@ def key_from(variable: str, environ: Mapping[str, str]) -> str | None:
     if not key or not key.isascii() or not key.isprintable() or " " in key:
         raise ConfigurationError(f"The environment variable {variable} holds no key that can be sent.")
     return key
-
-
-def is_this_machine(host: str | None) -> bool:
-    """Whether a host is loopback."""
-    if host is None or host == "localhost" or host.endswith(".localhost"):
-        return host is not None
-    try:
-        return ipaddress.ip_address(host.partition("%")[0]).is_loopback
-    except ValueError:
-        return False
 
 
 def require_safe(settings: ProxySettings) -> None:
@@ -55,15 +40,8 @@ def check_access(headers: RawHeaders, *, key: str | None) -> None:
         if not hmac.compare_digest(given.encode(), key.encode()):
             raise EndpointError(401, "invalid_api_key", "This endpoint needs its key: send it as the client's API key.")
         return
-    origin = text_of(headers, "origin")
-    if not is_this_machine(_host(f"//{text_of(headers, 'host') or ''}")):
+    foreign = foreign_part(host=text_of(headers, "host"), origin=text_of(headers, "origin"))
+    if foreign == "host":
         raise EndpointError(403, "forbidden_host", "This endpoint is called by this machine's own name only.")
-    if origin is not None and not is_this_machine(_host(origin)):
+    if foreign == "origin":
         raise EndpointError(403, "forbidden_origin", "This endpoint answers no page of another place.")
-
-
-def _host(address: str) -> str | None:
-    try:
-        return urlsplit(address).hostname
-    except ValueError:
-        return None
