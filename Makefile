@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 
 help:
 	@echo "make setup    create $(VENV) with the pinned requirements and this project"
-	@echo "make run      store a sample conversation and search it, layer by layer"
+	@echo "make run      serve the demo: API, MCP and the page, on a store with a story of two weeks"
 	@echo "make test     format, lint, types, import floors, tests"
 	@echo "make bench    speed beside its floors"
 	@echo "make docs     the documentation site, in site/"
@@ -38,7 +38,7 @@ $(VENV)/.sandbox: $(VENV)/.requirements requirements/bubblewrap.sh
 	@touch $@
 
 run: setup
-	@$(BIN)/lamina demo
+	@$(BIN)/lamina serve --demo
 
 test: setup $(VENV)/.sandbox
 	@echo "== format"

@@ -69,3 +69,9 @@ def test_a_file_that_is_not_there_or_no_conversation_is_refused(terminal: Termin
     assert terminal.run("eval", "locomo", "nowhere.json", "--json").error["code"] == "USAGE_ERROR"
     (tmp_path / "other.json").write_text("{")
     assert terminal.run("eval", "locomo", "other.json", "--json").error["code"] == "INVALID_INPUT"
+
+
+def test_a_store_is_filled_with_the_story_once(terminal: Terminal, tmp_path: Path) -> None:
+    assert terminal.ok("demo", "--fill", "--json").document == {"store": "lamina-demo.db", "filled": True}
+    assert "already" in terminal.ok("demo", "--fill").out
+    assert [path.name for path in tmp_path.iterdir()] == ["lamina-demo.db"]

@@ -1,9 +1,9 @@
-"""`lamina demo`: a small sample, a few questions, and what every layer answers."""
+"""`lamina demo`: a small sample with a few questions, or a story of two weeks that fills a store."""
 
 import tempfile
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Group, RenderableType
@@ -12,22 +12,64 @@ from rich.text import Text
 from lamina.cli.command import command
 from lamina.cli.documents import results_document
 from lamina.cli.invocation import Invocation
+from lamina.cli.options import flag
 from lamina.cli.tables import results_note, results_table
 
 if TYPE_CHECKING:
     from lamina.app import App
+    from lamina.config import Settings
     from lamina.memory.types import SearchResults
 
 commands = typer.Typer()
 _LIMIT = 4
 
 
-@command(commands, "demo", examples=("lamina demo", "lamina demo --store demo.db"), panel="Look and check")
-def demo(call: Invocation) -> None:
+@command(
+    commands,
+    "demo",
+    examples=("lamina demo", "lamina demo --store demo.db", "lamina demo --fill --store story.db"),
+    panel="Look and check",
+)
+def demo(
+    call: Invocation,
+    fill: Annotated[bool, flag("--fill", "Fill a store with a story of two weeks instead, once.")] = False,
+) -> None:
     """Store a sample conversation and some rules, then search them, layer by layer.
 
-    Works on a temporary store, or in the tenant `demo` of the one that --store names.
+    Works on a temporary store, or in the tenant `demo` of the one that --store names. With --fill a store of its own,
+    lamina-demo.db or the one that --store names, gets what three people and their assistant said, learned and decided
+    in two weeks; `lamina serve --demo` shows it.
     """
+    if fill:
+        _fill(call)
+    else:
+        _show(call)
+
+
+def _fill(call: Invocation) -> None:
+    from lamina.kernel.text import mask_secrets
+
+    settings, told = filled(call)
+    store = mask_secrets(settings.database.url)
+    words = f"two weeks of a story are in {store}" if told else f"{store} holds the story already"
+    call.output.show({"store": store, "filled": told}, words)
+    call.output.note(f"next: lamina serve --demo --store {store}")
+
+
+def filled(call: Invocation) -> "tuple[Settings, bool]":
+    """The settings of a store that holds the story, and whether it was told just now."""
+    import asyncio
+
+    from lamina.demo.settings import STORE, demo_settings
+    from lamina.demo.telling import fill
+
+    settings = replace(call, store=call.store or STORE).settings().settings
+    with call.output.progress("two weeks go by") as progress:
+        told = asyncio.run(fill(settings, progress=progress))
+    return demo_settings(settings), told
+
+
+def _show(call: Invocation) -> None:
     from lamina.cli import demo_sample as sample
 
     call = replace(call, tenant=call.tenant or sample.TENANT)

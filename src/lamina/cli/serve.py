@@ -7,7 +7,9 @@ import typer
 from rich.text import Text
 
 from lamina.cli.command import command
+from lamina.cli.demo import filled
 from lamina.cli.invocation import Invocation
+from lamina.cli.options import flag
 
 if TYPE_CHECKING:
     from lamina.config import Settings
@@ -26,6 +28,7 @@ def _option(name: str, metavar: str, help: str) -> Any:
     panel="Store",
     examples=(
         "lamina serve",
+        "lamina serve --demo",
         "lamina serve --store agent.db --port 8080",
         "lamina key create laptop --right admin && lamina serve --host 0.0.0.0",
     ),
@@ -34,6 +37,9 @@ def serve(
     call: Invocation,
     port: Annotated[int | None, _option("--port", "NUMBER", "The port to listen on, 7077 by default.")] = None,
     host: Annotated[str | None, _option("--host", "ADDRESS", "The address to listen on, this machine's own.")] = None,
+    demo: Annotated[
+        bool, flag("--demo", "Serve a store with a story of two weeks, lamina-demo.db by default.")
+    ] = False,
 ) -> None:
     """Serve the store: the HTTP API, MCP, the OpenAI-compatible endpoint, metrics and the page, at one address.
 
@@ -45,7 +51,7 @@ def serve(
     from lamina.observability.logging import configure_logging
     from lamina.server.running import checked
 
-    settings = call.settings().settings
+    settings = filled(call)[0] if demo else call.settings().settings
     changes: dict[str, Any] = {name: value for name, value in (("port", port), ("host", host)) if value is not None}
     settings = settings.model_copy(update={"server": checked(settings.server, **changes)})
     configure_logging(settings.logging.level, settings.logging.format)
