@@ -1,0 +1,74 @@
+"""Whom a connection speaks for. Identifiers come from here and never from the model that calls a tool."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import cast
+
+from lamina.access.types import Right
+from lamina.errors import ForbiddenError, SessionNotFoundError
+from lamina.memory.types import IDENTIFIER_NAMES, IdentifierArguments, MemoryLayer
+from lamina.memory.validate import check_identifiers
+from lamina.session.types import Session
+from lamina.visitor import Visitor
+
+NAMES: Mapping[str, str] = {name: f"X-Lamina-{name.removesuffix('_id').title()}" for name in IDENTIFIER_NAMES}
+"""The header that gives each identifier; in the environment of a process `X_LAMINA_USER` stands for `X-Lamina-User`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Connection:
+    """A caller and the identifiers its connection was opened with."""
+
+    visitor: Visitor
+    identifiers: IdentifierArguments
+
+    async def session(self, key: str) -> Session:
+        """A conversation within reach: of the connection's user where it names one. Raises SessionNotFoundError."""
+        found = await self.visitor.session(key)
+        if not self._owns(found):
+            raise SessionNotFoundError(details={"session_key": key})
+        return found
+
+    async def current_session(self) -> str | None:
+        """The conversation the connection names, whether or not anything was said in it yet; None where it names none.
+
+        Raises SessionNotFoundError for somebody else's.
+        """
+        key = self.identifiers.get("session_id")
+        if key is None:
+            return None
+        try:
+            found = await self.visitor.rooms.sessions.get(key)
+        except SessionNotFoundError:
+            return key
+        if not (self.visitor.owns(found) and self._owns(found)):
+            raise SessionNotFoundError(details={"session_key": key})
+        return key
+
+    def require_own(self, layer: MemoryLayer | str, *, operation: str) -> None:
+        """Raise ForbiddenError where a bound key would change a layer it is not bound to, such as its company's.
+
+        Reading those is fine: that is what they are for.
+        """
+        grant = self.visitor.grant
+        wanted = MemoryLayer.parse(layer, operation=operation)
+        if grant.bound and not set(wanted.required) <= set(self.identifiers):
+            raise ForbiddenError(
+                f"This key may not change memories of the {wanted} layer.",
+                operation=operation,
+                details={"layer": wanted.value, "bound_to": sorted(grant.identifiers.to_dict())},
+            )
+
+    def may(self, right: Right, *, shared: bool) -> bool:
+        """Whether the key has a right; `shared` for what concerns the whole tenant."""
+        grant = self.visitor.grant
+        return grant.right.includes(right) and not (shared and grant.bound)
+
+    def _owns(self, session: Session) -> bool:
+        return self.identifiers.get("user_id") in (None, session.user_id)
+
+
+def connect(visitor: Visitor, given: Mapping[str, str | None]) -> Connection:
+    """A connection for a caller who gave these identifiers. Raises InvalidInputError, ForbiddenError."""
+    checked = check_identifiers(**cast(IdentifierArguments, dict(given))).to_dict()
+    return Connection(visitor=visitor, identifiers=cast(IdentifierArguments, visitor.identifiers(checked)))
