@@ -12,6 +12,7 @@ from pathlib import Path
 from opentelemetry.sdk.metrics.export import Histogram, HistogramDataPoint, Metric, NumberDataPoint, Sum
 
 from lamina import errors
+from lamina.api.errors import status_of
 from lamina.cli.output import NEXT_STEPS
 from lamina.config import LoadedSettings, SettingRow, Settings
 from lamina.observability.metrics import Metrics
@@ -56,11 +57,11 @@ def _first_line(kind: type) -> str:
 
 def error_codes() -> str:
     """Every error: its code, whether trying again may help, what it means and what to do."""
-    lines = ["| code | class | try again | meaning |", "|---|---|---|---|"]
-    lines += [
-        f"| `{kind.code}` | {'↳ ' * depth}`{kind.__name__}` | {'yes' if kind.retryable else 'no'} | {_meaning(kind)} |"
-        for kind, depth in _tree(errors.LaminaError)
-    ]
+    lines = ["| code | class | HTTP | try again | meaning |", "|---|---|---|---|---|"]
+    for kind, depth in _tree(errors.LaminaError):
+        again = "yes" if kind.retryable else "no"
+        name = f"{'↳ ' * depth}`{kind.__name__}`"
+        lines.append(f"| `{kind.code}` | {name} | {status_of(kind())} | {again} | {_meaning(kind)} |")
     lines += ["", "## What to do", "", "What the command line advises, on its line `next`:", ""]
     lines += [f"- `{code}`: {step}" for code, step in sorted(NEXT_STEPS.items())]
     return "\n".join(lines)
