@@ -2,12 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from lamina.access.types import Grant, Right
 from lamina.app import App
-from lamina.errors import SessionNotFoundError
+from lamina.errors import ForbiddenError, SessionNotFoundError
 from lamina.house.tenant import Tenant
+from lamina.session.reading import session_not_found
 from lamina.session.types import Session
+
+VISITOR: Final = "lamina.visitor"
+"""Where the scope of a request keeps who was let in."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,10 +44,39 @@ class Visitor:
 
     async def session(self, key: str) -> Session:
         """A conversation within reach. Raises SessionNotFoundError: whoever must not see it does not learn of it."""
-        found = await self.rooms.sessions.get(key)
-        if not self.owns(found):
-            raise SessionNotFoundError(details={"session_key": key})
+        return self._own(await self.rooms.sessions.get(key))
+
+    def user(self, given: str | None = None, *, operation: str | None = None) -> str | None:
+        """The user whose conversations are meant: the one given, or the one the key is for.
+
+        Raises ForbiddenError for another user, and for a key that is for somebody but no user.
+        """
+        found = self.identifiers({"user_id": given}, operation=operation).get("user_id")
+        if self.grant.bound and found is None:
+            raise ForbiddenError(
+                "This key is for no user; conversations belong to users.",
+                operation=operation,
+                details={"bound_to": sorted(self.grant.identifiers.to_dict())},
+            )
         return found
+
+    async def conversation(self, key: str) -> Session | None:
+        """Like `session`, but None for one that the caller may begin. Raises SessionNotFoundError, ForbiddenError."""
+        self.user()
+        try:
+            found = await self.rooms.sessions.get(key)
+        except SessionNotFoundError:
+            if self.grant.identifiers.session_id not in (None, key):
+                raise
+            return None
+        return self._own(found)
+
+    def _own(self, found: Session) -> Session:
+        if self.owns(found):
+            return found
+        error = session_not_found(found.key)  # word for word what is said of one that is not there
+        error.operation = "session_get"
+        raise error
 
 
 def visit(app: App, grant: Grant) -> Visitor:

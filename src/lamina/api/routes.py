@@ -2,10 +2,11 @@
 
 from fastapi import APIRouter
 
-from lamina.api import memories
+from lamina.api import audit, context, graph, hierarchy, keys, memories, notes, quarantine, sessions
 from lamina.api.errors import refusals
 
-RESOURCES = (memories,)
+# Notes come before sessions, whose keys may hold slashes and would swallow what follows them.
+RESOURCES = (memories, notes, sessions, context, graph, quarantine, audit, hierarchy, keys)
 
 
 def api_router() -> APIRouter:

@@ -143,9 +143,7 @@ async def get_session(session_key: SessionKey, visitor: Caller) -> Response:
     return answer(session_record(await visitor.session(session_key)))
 
 
-@router.delete(
-    "/{session_key:path}", summary="Delete a session", response_model=RemovalAnswer, responses=refusals(404)
-)
+@router.delete("/{session_key:path}", summary="Delete a session", response_model=RemovalAnswer, responses=refusals(404))
 async def delete_session(session_key: SessionKey, visitor: Caller) -> Response:
     """Remove a conversation with everything made of it: messages, archive, notes, vectors, its memories, receipts."""
     visitor.require(Right.WRITE, operation="session_delete")

@@ -1,6 +1,6 @@
 """`lamina quarantine`: texts held back from prompts because they read like instructions."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
@@ -30,13 +30,14 @@ def list_(
     """List what is held, newest first."""
     from lamina.cli.context_tables import cases_table
     from lamina.context.quarantine import State
+    from lamina.context.records import case_record
 
     async def work(app: "App") -> "tuple[Case, ...]":
         return await app.context.quarantine.list(state=None if all else State.HELD, limit=limit)
 
     cases = call.run(work)
     call.output.show(
-        [_record(case) for case in cases], cases_table(cases) if cases else Text("nothing is held", style="green")
+        [case_record(case) for case in cases], cases_table(cases) if cases else Text("nothing is held", style="green")
     )
 
 
@@ -46,12 +47,13 @@ def release(
     id: Annotated[str, typer.Argument(metavar="ID", help="The case's id; `lamina quarantine list` shows it.")],
 ) -> None:
     """Let a held text through from now on. A changed text is judged anew."""
+    from lamina.context.records import case_record
 
     async def work(app: "App") -> "Case":
         return await app.context.quarantine.release(id)
 
     case = call.run(work)
-    call.output.show(_record(case), f"released {case.id}")
+    call.output.show(case_record(case), f"released {case.id}")
 
 
 @command(
@@ -73,17 +75,3 @@ def purge(
 
     count = call.run(work)
     call.output.show({"purged": count}, f"purged {count}")
-
-
-def _record(case: "Case") -> dict[str, Any]:
-    return {
-        "id": case.id,
-        "state": case.state.value,
-        "layer": case.layer.value,
-        "key": case.key,
-        "origin": case.origin.value,
-        "reasons": list(case.reasons),
-        "content": case.content,
-        "held_at": case.held_at.isoformat(),
-        "decided_at": case.decided_at.isoformat() if case.decided_at else None,
-    }
