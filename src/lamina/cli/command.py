@@ -68,18 +68,49 @@ def command(
     """Register a function as a command; with `whose` it also takes identifiers."""
 
     def register(function: Callable[Concatenate[Invocation, P], None]) -> Callable[Concatenate[Invocation, P], None]:
-        def run(ctx: typer.Context, **values: Any) -> None:
-            shared = {key: values.pop(key) for key in SHARED}
-            identifiers = {key: values.pop(key) for key in WHOSE} if whose else {}
-            call = _invocation(ctx.obj or {}, shared, identifiers)
-            guarded(call.output, lambda: cast(Any, function)(call, **values))
-
-        _take(run, _signature(function, whose))
-        shown = "\n\n".join(["[bold]Examples[/bold]" if len(examples) > 1 else "[bold]Example[/bold]", *examples])
-        group.command(name, help=inspect.getdoc(function), epilog=shown, rich_help_panel=panel)(run)
+        run = _runner(function, whose)
+        group.command(name, help=inspect.getdoc(function), epilog=_shown(examples), rich_help_panel=panel)(run)
         return function
 
     return register
+
+
+def group_command(
+    group: typer.Typer, *, examples: tuple[str, ...], whose: bool = False
+) -> Callable[[Callable[Concatenate[Invocation, P], None]], Callable[Concatenate[Invocation, P], None]]:
+    """Register a function as what a group does by itself, when none of its commands is named."""
+
+    def register(function: Callable[Concatenate[Invocation, P], None]) -> Callable[Concatenate[Invocation, P], None]:
+        run = _runner(function, whose)
+        group.callback(invoke_without_command=True, help=inspect.getdoc(function), epilog=_shown(examples))(run)
+        return function
+
+    return register
+
+
+def _runner(function: Callable[Concatenate[Invocation, P], None], whose: bool) -> Callable[..., None]:
+    def run(ctx: typer.Context, **values: Any) -> None:
+        shared = {key: values.pop(key) for key in SHARED}
+        if ctx.invoked_subcommand is not None:
+            _hand_on(ctx, shared, values)
+            return
+        identifiers = {key: values.pop(key) for key in WHOSE} if whose else {}
+        call = _invocation(ctx.obj or {}, shared, identifiers)
+        guarded(call.output, lambda: cast(Any, function)(call, **values))
+
+    _take(run, _signature(function, whose))
+    return run
+
+
+def _hand_on(ctx: typer.Context, shared: Mapping[str, Any], own: Mapping[str, Any]) -> None:
+    """Let a command of a group have the shared options before it; the group's own are for the group alone."""
+    if any(value not in (None, False) for value in own.values()):
+        raise typer.BadParameter(f"Options of {ctx.info_name} itself cannot stand before {ctx.invoked_subcommand}.")
+    ctx.obj = {**(ctx.obj or {}), **{key: value for key, value in shared.items() if value not in (None, False)}}
+
+
+def _shown(examples: tuple[str, ...]) -> str:
+    return "\n\n".join(["[bold]Examples[/bold]" if len(examples) > 1 else "[bold]Example[/bold]", *examples])
 
 
 def _shared_parameters(extra: Mapping[str, Any]) -> list[inspect.Parameter]:

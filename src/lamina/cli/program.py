@@ -23,6 +23,7 @@ from lamina.cli import (
     hierarchy,
     knowledge,
     learning,
+    mcp,
     memory_status,
     models,
     observe,
@@ -127,6 +128,7 @@ for group in (knowledge.commands, graph.commands, learning.commands, skill.comma
 program.add_typer(audit.commands, rich_help_panel="Knowledge")
 timeline.join(session.commands)
 program.add_typer(session.commands, rich_help_panel="Conversations")
+program.add_typer(mcp.commands, rich_help_panel="Conversations")
 for room in (observe, memory_status, proxy, serve):
     program.add_typer(room.commands)
 for group in (context.commands, quarantine.commands):

@@ -68,7 +68,7 @@ class Connection:
         return self.identifiers.get("user_id") in (None, session.user_id)
 
 
-def connect(visitor: Visitor, given: Mapping[str, str | None]) -> Connection:
+def connect(visitor: Visitor, given: IdentifierArguments) -> Connection:
     """A connection for a caller who gave these identifiers. Raises InvalidInputError, ForbiddenError."""
-    checked = check_identifiers(**cast(IdentifierArguments, dict(given))).to_dict()
-    return Connection(visitor=visitor, identifiers=cast(IdentifierArguments, visitor.identifiers(checked)))
+    named = visitor.identifiers(check_identifiers(**given).to_dict())
+    return Connection(visitor=visitor, identifiers=cast(IdentifierArguments, named))

@@ -7,7 +7,7 @@ no sessions of the transport, so there is none that another key could use, and a
 import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from mcp.server import ServerRequestContext
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -21,6 +21,7 @@ from lamina.errors import LaminaError
 from lamina.mcp.connection import NAMES, Connection, connect
 from lamina.mcp.refusal import refusal
 from lamina.mcp.service import create_server
+from lamina.memory.types import IdentifierArguments
 from lamina.visitor import visit
 
 _CONNECTION: Final = "lamina.connection"
@@ -56,7 +57,8 @@ class McpApp:
 
     async def _admitted(self, headers: Headers) -> Connection:
         visitor = visit(self._app, await self._gate.admit_headers(headers))
-        return connect(visitor, {name: _text(headers.get(header.lower())) for name, header in NAMES.items()})
+        named = {name: _text(headers.get(header)) for name, header in NAMES.items()}
+        return connect(visitor, cast(IdentifierArguments, named))
 
 
 def mcp_app(app: App, gate: Gate) -> McpApp:

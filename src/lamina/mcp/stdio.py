@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import cast
 
 from mcp.server.stdio import stdio_server
 
@@ -9,6 +10,7 @@ from lamina.access.types import Grant, Right
 from lamina.app import App
 from lamina.mcp.connection import NAMES, Connection, connect
 from lamina.mcp.service import create_server
+from lamina.memory.types import IdentifierArguments
 from lamina.visitor import visit
 
 VARIABLES: Mapping[str, str] = {name: header.upper().replace("-", "_") for name, header in NAMES.items()}
@@ -16,7 +18,7 @@ VARIABLES: Mapping[str, str] = {name: header.upper().replace("-", "_") for name,
 
 
 def local_connection(
-    app: App, given: Mapping[str, str | None], environ: Mapping[str, str], *, read_only: bool = False
+    app: App, given: IdentifierArguments, environ: Mapping[str, str], *, read_only: bool = False
 ) -> Connection:
     """The connection of whoever started the process: every right, or only that to read.
 
@@ -26,7 +28,7 @@ def local_connection(
     if read_only:
         grant = replace(grant, right=Right.READ)
     named = {name: environ.get(variable) or None for name, variable in VARIABLES.items()}
-    return connect(visit(app, grant), {**named, **given})
+    return connect(visit(app, grant), cast(IdentifierArguments, {**named, **given}))
 
 
 async def serve_stdio(app: App, connection: Connection) -> None:
