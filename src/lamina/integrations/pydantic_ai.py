@@ -66,7 +66,7 @@ def nobody(run: RunContext[Any]) -> Identifiers:
 
 
 @dataclass
-class LaminaHistory(AbstractCapability[Any]):
+class LaminaHistory(AbstractCapability[Any]):  # type: ignore[misc]  # mypy does not read the slow package it is from
     """Stores what is said once, puts what is known into the instructions, and leaves out what notes stand for.
 
     None of it can fail a run, and the history that a run gives back is whole.
