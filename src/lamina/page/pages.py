@@ -2,10 +2,11 @@
 
 from typing import Final
 
-from lamina.page import overview, playground
+from lamina.page import memories, overview, playground
 from lamina.page.shell import Page
 
 PAGES: Final[tuple[Page, ...]] = (
     overview.PAGE,
     playground.PAGE,
+    memories.PAGE,
 )

@@ -1,0 +1,241 @@
+"""Memories: whose they are, which layer wins, what a search finds and why, what says the same twice."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Final
+
+from nicegui import ui
+from nicegui.element import Element
+
+from lamina.access.types import Right
+from lamina.memory.scopes import ScopeCount
+from lamina.memory.types import Identifiers, MemoryEntry, MemoryLayer, Page, SearchHit, SearchResults
+from lamina.page import shell
+from lamina.page.entry import field, moment, score, tags_of, with_style
+from lamina.page.looking import Looking
+from lamina.page.memory_sheet import MemorySheet
+from lamina.page.pieces import action, badge, card, nothing, tag
+from lamina.page.reach import Ladder, draw_people
+from lamina.page.shell import Frame
+from lamina.page.text import one_line
+from lamina.visitor import Visitor
+
+_FEW: Final = 6
+_PAGE: Final = 25
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Listed:
+    """One layer's memories, or the beginning of them."""
+
+    layer: MemoryLayer
+    page: Page
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """What a search found, with the texts that were left out because a stronger layer says the same."""
+
+    results: SearchResults
+    twins: dict[str, list[MemoryEntry]]
+
+
+class Memories:
+    """The page as one browser has it open."""
+
+    def __init__(self, frame: Frame) -> None:
+        self._frame = frame
+        self._looking = Looking.of(frame.query)
+        self._turn = 0
+        self._reach: Element
+        self._shown: Element
+
+    async def draw(self) -> None:
+        """Draw the page and what its address asks for."""
+        with_style()
+        with tag("div", classes="beside"):
+            self._reach = tag("aside", classes="card reach", aria_label="Whose memories")
+            with card():
+                self._draw_finder()
+                self._shown = tag("div", classes="entries", aria_live="polite")
+        await self.show(self._looking)
+
+    async def show(self, looking: Looking) -> None:
+        """Find what is asked for and show it; a later question makes an earlier answer void."""
+        self._turn += 1
+        turn, self._looking = self._turn, looking
+        visitor = await self._frame.visitor()
+        visitor.require(Right.READ)
+        given: Any = visitor.identifiers(looking.identifiers.to_dict())
+        memory = visitor.rooms.memory
+        reached = await memory.hierarchy.complete(visitor.rooms.name, Identifiers(**given))
+        own = await visitor.rooms.scopes.list(reach=reached)
+        ladder = Ladder.of(looking, reached, own, bound=set(self._frame.grant.identifiers.to_dict()))
+        answer = await self._answer(visitor, looking, given, ladder)
+        if turn != self._turn:
+            return
+        ui.navigate.history.replace(looking.address)
+        self._reach.clear()
+        with self._reach:
+            ladder.draw(self.show)
+        self._shown.clear()
+        with self._shown:
+            self._draw_answer(answer, ladder)
+
+    async def _answer(
+        self, visitor: Visitor, looking: Looking, given: Any, ladder: Ladder
+    ) -> _Found | list[_Listed] | Sequence[ScopeCount]:
+        memory = visitor.rooms.memory
+        if not ladder.reached:
+            visitor.require_unbound(Right.READ)
+            return await visitor.rooms.scopes.list(text=looking.query.strip(), limit=200)
+        layers = ladder.reached if looking.layer is None else (looking.layer,)
+        if not looking.query.strip():
+            size = _FEW if looking.layer is None else _PAGE
+            asked = [memory.list(layer=one, limit=size, tags=looking.tags or None, **given) for one in layers]
+            pages = zip(layers, await asyncio.gather(*asked), strict=True)
+            return [_Listed(layer=layer, page=page) for layer, page in pages]
+        results = await memory.search(
+            looking.query,
+            layers=layers,
+            limit=50,
+            threshold=0.0 if looking.weak else None,
+            tags=looking.tags or None,
+            explain=True,
+            **given,
+        )
+        twins: dict[str, list[MemoryEntry]] = {}
+        for one in results.duplicates:
+            if (entry := await memory.get(one.id, **given)) is not None:
+                twins.setdefault(one.kept_id, []).append(entry)
+        return _Found(results=results, twins=twins)
+
+    def _draw_finder(self) -> None:
+        looking = self._looking
+        with tag("form", classes="finder", role="search") as form:
+            query = field("Search", looking.query, placeholder="What would an agent ask?").classes("wide")
+            tags = ui.input_chips("Tags", value=list(looking.tags), new_value_mode="add-unique")
+            tags.props("outlined dense").classes("field")
+            action("Search", lambda: None, kind="primary").props("type=submit")
+            weak = ui.checkbox("Weak hits too", value=looking.weak).props("dense")
+
+        async def submit() -> None:
+            asked = replace(self._looking, query=query.value or "", tags=tuple(tags.value), weak=bool(weak.value))
+            await self.show(asked)
+
+        form.on("submit.prevent", submit, [])
+
+    def _draw_answer(self, answer: _Found | list[_Listed] | Sequence[ScopeCount], ladder: Ladder) -> None:
+        if isinstance(answer, _Found):
+            self._draw_found(answer)
+        elif not ladder.reached:
+            draw_people([one for one in answer if isinstance(one, ScopeCount)], self._looking, self.show)
+        else:
+            self._draw_listed([one for one in answer if isinstance(one, _Listed)])
+
+    def _draw_listed(self, listed: Sequence[_Listed]) -> None:
+        for one in listed:
+            if one.page.memories or len(listed) == 1:
+                _head(one.layer, f"{one.page.total_count:,}")
+                self._draw_page(one)
+        if not any(one.page.memories for one in listed):
+            steps = ("Take a tag away, or look at another layer.",) if self._looking.tags else ()
+            nothing(
+                "No memory here.",
+                *steps,
+                command="" if steps else 'lamina add "Prefers dark mode in every editor" --user ana --tag ui',
+            )
+
+    def _draw_page(self, one: _Listed) -> None:
+        for entry in one.page.memories:
+            self._draw_entry(entry)
+        if one.page.next_cursor is None:
+            return
+        with tag("div", classes="row") as foot:
+            if self._looking.layer is None:
+                every = replace(self._looking, layer=one.layer)
+                action(f"All {one.page.total_count:,} of the {one.layer} layer", partial(self.show, every))
+            else:
+                action("Older ones", partial(self._more, one, foot))
+
+    async def _more(self, one: _Listed, foot: Element) -> None:
+        visitor = await self._frame.visitor()
+        given: Any = visitor.identifiers(self._looking.identifiers.to_dict())
+        tags = self._looking.tags or None
+        page = await visitor.rooms.memory.list(
+            layer=one.layer, limit=_PAGE, cursor=one.page.next_cursor, tags=tags, **given
+        )
+        if not foot.is_deleted:
+            foot.delete()
+            with self._shown:
+                self._draw_page(replace(one, page=page))
+
+    def _draw_found(self, found: _Found) -> None:
+        results = found.results
+        for warning in results.warnings:
+            tag("p", f"{warning.code}: the {warning.layer} layer failed. {warning.message}", classes="conflict")
+        if not results:
+            nothing(
+                "Nothing stored has to do with this.",
+                "Weak hits show what came closest. A search also leaves out what is below the threshold for agents.",
+            )
+        layer = None
+        for hit in results:
+            if hit.layer is not layer:
+                layer = hit.layer
+                _head(layer, "wins" if hit is results[0] and len({one.layer for one in results}) > 1 else "")
+            self._draw_hit(hit, found.twins.get(hit.id, ()))
+        if results.total_count > len(results):
+            tag("p", f"{len(results)} of {results.total_count:,} hits.", classes="note")
+
+    def _draw_hit(self, hit: SearchHit, twins: Sequence[MemoryEntry]) -> None:
+        with self._draw_entry(hit.memory):
+            score(hit.score, hit.explain or {})
+            for twin in twins:
+                with tag("div", classes="twin"):
+                    tag("span", f"Left out, the {hit.layer} layer says the same: {twin.layer} · ")
+                    self._opener(twin, 120)
+
+    def _draw_entry(self, entry: MemoryEntry) -> Element:
+        with tag("article", classes="entry") as row:
+            self._opener(entry, 320)
+            with tag("div", classes="entry-meta"):
+                tags_of(entry.tags)
+                moment(entry.updated_at)
+                if entry.version > 1:
+                    tag("span", f"version {entry.version}")
+                if entry.expires_at is not None:
+                    badge(f"expires {entry.expires_at:%Y-%m-%d %H:%M}", tone="warn")
+        return row
+
+    def _opener(self, entry: MemoryEntry, longest: int) -> None:
+        opener = tag("button", one_line(entry.content, longest), classes="entry-open", type="button")
+        opener.on("click", partial(self._open, entry), [])
+
+    async def _open(self, entry: MemoryEntry) -> None:
+        sheet = MemorySheet(self._frame, entry, self._looking.identifiers, changed=lambda: self.show(self._looking))
+        await sheet.open()
+
+
+def _head(layer: MemoryLayer, told: str) -> None:
+    with tag("div", classes="section-head"):
+        tag("span", str(layer.precedence), classes="rank", title="Precedence: 1 wins")
+        tag("h2", f"{layer.value.capitalize()} layer")
+        if told:
+            tag("span", told, classes="note")
+
+
+async def _build(frame: Frame) -> None:
+    await Memories(frame).draw()
+
+
+PAGE = shell.Page(
+    path="/memories",
+    title="Memories",
+    icon="notes",
+    group="Known",
+    lead="What is remembered of whom. Of seven layers the stronger one wins; what two of them say is said once.",
+    build=_build,
+)
