@@ -17,6 +17,7 @@ from lamina.house.rooms import House
 from lamina.index.blas import hold_blas_to_one_thread
 from lamina.index.store import entry_counts
 from lamina.kernel.clock import Clock, SystemClock
+from lamina.kernel.crew import Queue
 from lamina.kernel.session_key import using_session
 from lamina.llm.models import ChatModels
 from lamina.llm.types import ChatModel
@@ -25,6 +26,7 @@ from lamina.memory.service import MemoryService
 from lamina.observability.metrics import Metrics
 
 if TYPE_CHECKING:
+    from lamina.access.idempotency import Idempotency
     from lamina.access.service import KeyService
     from lamina.context.service import ContextService
     from lamina.graph.service import GraphService
@@ -185,6 +187,11 @@ class App:
         """The keys that let callers of a service in: create, list, revoke, verify."""
         return self._open.keys
 
+    @property
+    def idempotency(self) -> "Idempotency":
+        """The answers that a request gets again when it is sent again under its `Idempotency-Key`."""
+        return self._open.idempotency
+
     def for_tenant(self, tenant: str) -> "Tenant":
         """Everything as one tenant has it; raises InvalidInputError for a blank name."""
         from lamina.house.tenant import Tenant
@@ -204,6 +211,10 @@ class App:
     def parts(self) -> Parts:
         """The pieces underneath, for doors and tools."""
         return self._open.parts
+
+    def queues(self) -> tuple[Queue, ...]:
+        """What waits to be done in the background, by worker; workers that were not needed yet are absent."""
+        return self._open.queues()
 
     async def sweep(self) -> int:
         """Remove what expired, now; how many memories went."""

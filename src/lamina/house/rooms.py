@@ -14,7 +14,7 @@ from lamina.house.parts import Parts
 from lamina.house.texts import late_texts
 from lamina.kernel.background import Periodic
 from lamina.kernel.clock import Clock
-from lamina.kernel.crew import Crew
+from lamina.kernel.crew import Crew, Queue
 from lamina.kernel.session_key import current_session_key
 from lamina.llm.models import ChatModels
 from lamina.llm.types import ChatModel
@@ -24,6 +24,7 @@ from lamina.memory.service import MemoryService
 from lamina.observability.metrics import Metrics
 
 if TYPE_CHECKING:
+    from lamina.access.idempotency import Idempotency
     from lamina.access.service import KeyService
     from lamina.context.receipt import Receipt
     from lamina.context.service import ContextService
@@ -95,8 +96,13 @@ class House:
         """The primary agent's model: the application's own, else that of `llm`, else none."""
         return self.models.primary
 
+    def queues(self) -> tuple[Queue, ...]:
+        """What waits to be done in the background, by worker."""
+        return self._crew.queues()
+
     async def sweep(self) -> int:
         """Remove what expired, now; how many memories went."""
+        await self.idempotency.sweep()
         return await self.parts.provider.sweep(self._clock.now())
 
     @cached_property
@@ -225,6 +231,13 @@ class House:
             tenant=self._tenant,
             ring=ring,
         )
+
+    @cached_property
+    def idempotency(self) -> "Idempotency":
+        """The answers that a repeated request gets again."""
+        from lamina.access.idempotency import Idempotency
+
+        return Idempotency(self.parts.database, clock=self._clock, metrics=self._metrics)
 
     @cached_property
     def context(self) -> "ContextService":

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from lamina.access.service import KeyService
     from lamina.context.service import ContextService
     from lamina.graph.service import GraphService
+    from lamina.house.figures import FiguresOfTenant
     from lamina.knowledge.audit import AuditLog
     from lamina.knowledge.reference import ReferenceService
     from lamina.knowledge.service import KnowledgeService
@@ -45,6 +46,13 @@ class Tenant:
         from lamina.memory.scopes import ScopeDirectory
 
         return ScopeDirectory(database=self._house.parts.database, tenant=self.name)
+
+    @cached_property
+    def figures(self) -> "FiguresOfTenant":
+        """How much is known, and how it grew."""
+        from lamina.house.figures import FiguresOfTenant
+
+        return FiguresOfTenant(database=self._house.parts.database, clock=self._house.memory.clock, tenant=self.name)
 
     @cached_property
     def hierarchy(self) -> "TenantHierarchy":

@@ -1,7 +1,8 @@
 """Background workers that begin and end with an app."""
 
 import asyncio
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 import anyio
 from anyio.abc import TaskGroup
@@ -15,6 +16,25 @@ class Worker(Protocol):
     async def stop(self, deadline_s: float) -> object: ...
 
 
+@runtime_checkable
+class Queueing(Protocol):
+    """A worker with a queue."""
+
+    pending_count: int
+    dropped_count: int
+    failed_count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Queue:
+    """What waits for a worker now, and what it refused or failed at since it began."""
+
+    name: str
+    pending: int
+    dropped: int
+    failed: int
+
+
 class Crew:
     """Workers, each in a task of its own, because an app may be started and closed from different tasks."""
 
@@ -22,7 +42,7 @@ class Crew:
         """`stop_s` is how long each may take to finish what it has accepted; create it on the event loop."""
         self._stop_s = stop_s
         self._loop = asyncio.get_running_loop()
-        self._members: list[tuple[Worker, float, asyncio.Future[None]]] = []
+        self._members: list[tuple[str, Worker, float, asyncio.Future[None]]] = []
 
     def start(self, worker: Worker, *, name: str, stop_s: float | None = None) -> None:
         """Let a worker begin, from any thread; `stop_s` is how long this one may take at the end."""
@@ -32,15 +52,23 @@ class Crew:
         except RuntimeError:  # a thread without a loop
             here = False
         if here:
-            self._members.append((worker, patience, self._loop.create_task(_host(worker), name=f"lamina {name}")))
+            self._members.append((name, worker, patience, self._loop.create_task(_host(worker), name=f"lamina {name}")))
             return
         begun = asyncio.run_coroutine_threadsafe(_host(worker), self._loop)
-        self._members.append((worker, patience, asyncio.wrap_future(begun, loop=self._loop)))
+        self._members.append((name, worker, patience, asyncio.wrap_future(begun, loop=self._loop)))
+
+    def queues(self) -> tuple[Queue, ...]:
+        """The workers that have a queue, in the order they began."""
+        return tuple(
+            Queue(name=name, pending=one.pending_count, dropped=one.dropped_count, failed=one.failed_count)
+            for name, one, _, _ in self._members
+            if isinstance(one, Queueing)
+        )
 
     async def stop(self) -> None:
         """Stop every worker, the last one first, since it may hand work to those before it; idempotent."""
         while self._members:
-            worker, patience, task = self._members.pop()
+            _, worker, patience, task = self._members.pop()
             await worker.stop(patience)
             await task
 

@@ -62,6 +62,21 @@ def bar(share: float, *, label: str, tone: str = "") -> Element:
     return box
 
 
+def columns(values: Sequence[tuple[str, int]], *, label: str) -> Element:
+    """A small chart of columns, each with its name; the label and the numbers are what a screen reader says."""
+    most = max((value for _, value in values), default=0) or 1
+    told = ", ".join(f"{name} {value}" for name, value in values if name and value)
+    with tag("div", classes="columns", role="img", aria_label=f"{label}: {told or 'none'}") as box:
+        for name, value in values:
+            column = tag("div", classes="column-bar", title=f"{name}: {value:,}".strip(": "))
+            column.style(f"height:{value / most * 100:.1f}%")
+    if values and values[0][0]:
+        with tag("div", classes="columns-ends"):
+            tag("span", values[0][0])
+            tag("span", values[-1][0])
+    return box
+
+
 def nothing(title: str, *steps: str, command: str = "") -> Element:
     """What is said where there is nothing: why, what to do next, and the command that does it."""
     with tag("div", classes="nothing") as box:
@@ -82,8 +97,9 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Cell]], *, empty: str 
             return box
         with tag("table"):
             with tag("thead"), tag("tr"):
-                for column in columns:
-                    tag("th", column, scope="col")
+                for at, column in enumerate(columns):
+                    of_numbers = all(isinstance(row[at], int | float) for row in filled)
+                    tag("th", column, scope="col", classes="number" if of_numbers else "")
             with tag("tbody"):
                 for row in filled:
                     with tag("tr"):
