@@ -9,12 +9,12 @@ import time
 from collections.abc import Awaitable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from pathlib import Path
 from statistics import fmean
 from typing import TypeVar
 
 from benchmarks.report import Line, Target
 from benchmarks.talk import messages
+from benchmarks.timing import resident_bytes
 from benchmarks.world import World
 from lamina.app import App
 from lamina.config import Settings
@@ -49,16 +49,6 @@ class _Course:
         low, high = which * count / _PARTS, (which + 1) * count / _PARTS
         found = [value for at, value in zip(self.at, self.values, strict=True) if low <= at < high]
         return fmean(found or self.values)
-
-
-def resident_bytes() -> int:
-    """The memory that this process has."""
-    try:
-        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * 4096
-    except FileNotFoundError:
-        import resource
-
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 async def measure_conversation(world: World) -> list[Line]:

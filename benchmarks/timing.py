@@ -1,14 +1,25 @@
-"""Taking turns: what is compared runs in small alternating blocks, so that a busy moment hits both sides."""
+"""Taking turns: what is compared runs in small alternating blocks, so that a busy moment hits both sides; and memory."""
 
 import gc
 import inspect
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import median, quantiles
 
 Call = Callable[[int], Awaitable[object] | object]
 """One operation, blocking or not, told how many came before it."""
+
+
+def resident_bytes() -> int:
+    """The memory that this process has."""
+    try:
+        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * 4096
+    except FileNotFoundError:
+        import resource
+
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
