@@ -1,6 +1,7 @@
 """What the pages of stored texts have in common: moments, scores, tags, facts, changes, and asking before deleting."""
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
@@ -79,6 +80,11 @@ def facts(rows: Sequence[tuple[str, Cell]]) -> Element:
                 else:
                     tag("span", visible(str(value)))
     return box
+
+
+def json_text(value: object) -> str:
+    """A value as JSON that a person can read."""
+    return json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True)
 
 
 def changes(old: str, new: str) -> Element:

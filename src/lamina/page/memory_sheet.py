@@ -11,7 +11,7 @@ from nicegui.element import Element
 from lamina.access.types import Right
 from lamina.errors import ConflictError, InvalidInputError, MemoryNotFoundError
 from lamina.memory.types import Identifiers, MemoryEntry, Revision
-from lamina.page.entry import facts, field, moment, tags_of, text_area
+from lamina.page.entry import facts, field, json_text, moment, tags_of, text_area
 from lamina.page.pieces import tag
 from lamina.page.sheet import Changed, Sheet, Version, draw_conflict, draw_versions
 from lamina.page.shell import Frame
@@ -69,7 +69,7 @@ class MemorySheet(Sheet):
                 ("Changed", lambda: moment(entry.updated_at)),
                 ("Expires", None if entry.expires_at is None else f"{entry.expires_at:%Y-%m-%d %H:%M} UTC"),
                 ("Came from", None if source is None else _told(source.kind, source.author, source.conversation)),
-                ("Metadata", (lambda: code(_json(entry.metadata))) if entry.metadata else None),
+                ("Metadata", (lambda: code(json_text(entry.metadata))) if entry.metadata else None),
                 ("Id", entry.id),
             ]
         )
@@ -145,10 +145,6 @@ class MemorySheet(Sheet):
 
 def _told(*parts: str | None) -> str:
     return ", ".join(part for part in parts if part)
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True)
 
 
 def _parsed(text: str | None) -> dict[str, Any] | None:

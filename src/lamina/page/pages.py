@@ -2,11 +2,12 @@
 
 from typing import Final
 
-from lamina.page import memories, overview, playground
+from lamina.page import knowledge, memories, overview, playground
 from lamina.page.shell import Page
 
 PAGES: Final[tuple[Page, ...]] = (
     overview.PAGE,
     playground.PAGE,
     memories.PAGE,
+    knowledge.PAGE,
 )
