@@ -1,4 +1,4 @@
-"""Taking turns: what is compared runs in small alternating blocks, so that a busy moment hits both sides; and memory."""
+"""Taking turns: what is compared runs in small blocks in turn, so that a busy moment hits both sides; and memory."""
 
 import gc
 import inspect
