@@ -6,6 +6,7 @@
     │   ├── MissingIdentifierError  MISSING_IDENTIFIER    the layer needs an identifier that was not given
     │   ├── ContentTooLongError     CONTENT_TOO_LONG      details: max_length, length
     │   ├── QueryTooLongError       QUERY_TOO_LONG        details: max_length, length
+    │   ├── RequestTooLargeError    REQUEST_TOO_LARGE     more bytes at once than the service takes
     │   ├── InvalidFilterError      INVALID_FILTER        unknown operator, malformed path or value
     │   ├── InvalidCursorError      INVALID_CURSOR        not a cursor of this listing
     │   └── ScriptRefusedError      SCRIPT_REFUSED        the check of a skill's script; details: reasons
@@ -102,6 +103,12 @@ class QueryTooLongError(InvalidInputError):
     """The query is longer than a search accepts."""
 
     code = "QUERY_TOO_LONG"
+
+
+class RequestTooLargeError(InvalidInputError):
+    """The request is larger than the service takes."""
+
+    code = "REQUEST_TOO_LARGE"
 
 
 class InvalidFilterError(InvalidInputError):

@@ -126,7 +126,7 @@ def test_a_new_process_goes_on_where_the_last_one_stopped(served: House, key: st
     messages: list[Any] = [{"role": "user", "content": "one"}]
     messages.append({"role": "assistant", "content": ask(served, messages, key)})
     served.settled()
-    served.endpoint.proxy._recorder._records.clear()
+    served.endpoint.proxy._turns["default"].recorder._records.clear()
     ask(served, [*messages, {"role": "user", "content": "two"}], key)
     assert [text for _, text in told(served.messages(key))] == ["one", "Hello.", "two", "Hello."]
 

@@ -1,13 +1,10 @@
 """Who calls: every route asks for a `Caller`, which is let in by the gate first."""
 
-from typing import Annotated, Final
+from typing import Annotated
 
 from fastapi import Depends, Query, Request
 
-from lamina.visitor import Visitor, visit
-
-VISITOR: Final = "lamina.visitor"
-"""Where a request's scope keeps who was let in."""
+from lamina.visitor import VISITOR, Visitor, visit
 
 
 async def admitted(request: Request) -> Visitor:

@@ -1,6 +1,5 @@
 """What goes wrong, as answers: the error object of the house under `error`, with a fitting status."""
 
-import logging
 import math
 from collections.abc import Sequence
 from typing import Any, Final
@@ -12,14 +11,13 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from lamina.api.answer import answer
-from lamina.api.caller import VISITOR
-from lamina.errors import InvalidInputError, LaminaError, RateLimitedError
-
-_log = logging.getLogger("lamina.api")
+from lamina.errors import InvalidInputError, LaminaError
+from lamina.visitor import VISITOR
 
 STATUS: Final = {
     "CONTENT_TOO_LONG": 413,
     "QUERY_TOO_LONG": 413,
+    "REQUEST_TOO_LARGE": 413,
     "UNAUTHORIZED": 401,
     "FORBIDDEN": 403,
     "CONFLICT": 409,
@@ -43,6 +41,7 @@ _REASONS: Final = {
     413: ("CONTENT_TOO_LONG", "The request, or a text in it, is too long."),
     424: ("SKILL_FAILED", "The skill ran and failed; `details` says where."),
     429: ("RATE_LIMITED", "Too many requests; `Retry-After` says when to come back."),
+    502: ("EMBEDDING_FAILED", "The embedder or the model behind the service failed."),
     503: ("PROVIDER_ERROR", "The store cannot be reached, the service is full, or what is asked for is switched off."),
     504: ("TIMEOUT", "It took too long."),
 }
@@ -70,8 +69,8 @@ def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
     documented: dict[int | str, dict[str, Any]] = {}
     for status in statuses:
         code, text = _REASONS[status]
-        shown = {"code": code, "message": text, "operation": None, "retryable": status in (429, 503, 504)}
-        content = {"application/json": {"example": {"error": {**shown, "details": {}}}}}
+        shown = {"code": code, "message": text, "operation": "search", "retryable": status in (429, 502, 503, 504)}
+        content: dict[str, Any] = {"application/json": {"example": {"error": {**shown, "details": {}}}}}
         documented[status] = {"model": ErrorAnswer, "description": text, "content": content}
     return documented
 
@@ -88,8 +87,9 @@ def status_of(error: LaminaError) -> int:
 def refused(error: LaminaError, status: int | None = None) -> Response:
     """An error as an answer."""
     headers: dict[str, str] = {}
-    if isinstance(error, RateLimitedError) and error.retry_after is not None:
-        headers["retry-after"] = str(max(1, math.ceil(error.retry_after)))
+    wait = error.details.get("retry_after")
+    if isinstance(wait, int | float):
+        headers["retry-after"] = str(max(1, math.ceil(wait)))
     status = status or status_of(error)
     if status == 401:
         headers["www-authenticate"] = "Bearer"
@@ -101,7 +101,6 @@ def handle_errors(service: FastAPI) -> None:
     service.add_exception_handler(LaminaError, _of_the_house)
     service.add_exception_handler(RequestValidationError, _invalid)
     service.add_exception_handler(HTTPException, _of_http)
-    service.add_exception_handler(Exception, _unexpected)
 
 
 def _of_the_house(request: Request, error: Any) -> Response:
@@ -128,12 +127,6 @@ def _of_http(request: Request, error: Any) -> Response:
     """What the router refuses: unknown paths, wrong methods, bodies that cannot be read."""
     status = error.status_code
     code = _BY_STATUS.get(status, "INVALID_INPUT" if status < 500 else "INTERNAL_ERROR")
-    document = {"code": code, "message": str(error.detail), "operation": None, "retryable": False, "details": {}}
+    document: dict[str, Any] = {"code": code, "message": str(error.detail), "operation": None}
+    document |= {"retryable": False, "details": {}}
     return answer({"error": document}, status, error.headers)
-
-
-def _unexpected(request: Request, error: Exception) -> Response:
-    """The last handler: a fault of ours is one request's, and tells the caller nothing of the inside."""
-    request.app.state.lamina.metrics.operation_failed("http_request", type(error).__name__)
-    _log.error("%s %s failed: %s", request.method, request.url.path, type(error).__name__, exc_info=error)
-    return refused(LaminaError("The service failed; its log says why."), 500)

@@ -11,7 +11,7 @@ RESOURCES = (memories, notes, sessions, context, graph, quarantine, audit, hiera
 
 def api_router() -> APIRouter:
     """The routes of every resource."""
-    router = APIRouter(prefix="/v1", responses=refusals(400, 401, 403, 413, 429, 503, 504))
+    router = APIRouter(prefix="/v1", responses=refusals(400, 401, 403, 413, 429, 502, 503, 504))
     for resource in RESOURCES:
         router.include_router(resource.router)
     return router

@@ -22,6 +22,7 @@ NEXT_STEPS = {
     "MISSING_IDENTIFIER": "Say whose memory it is, for instance --user NAME or --project NAME.",
     "CONTENT_TOO_LONG": "Split the text, or raise memory.max_content_length in the configuration.",
     "QUERY_TOO_LONG": "Ask a shorter question.",
+    "REQUEST_TOO_LARGE": "Send less at once, or raise server.max_body_mb in the configuration.",
     "INVALID_FILTER": 'Write the filter as JSON, for instance --where \'{"priority": {"gte": 2}}\'.',
     "INVALID_CURSOR": "Run the listing again without --cursor.",
     "MEMORY_NOT_FOUND": "Check the id, and that the identifiers you gave reach it.",

@@ -3,16 +3,29 @@
 import json
 import logging
 import sys
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import TextIO
 
 from lamina.observability.settings import LogFormat, LogLevel
 
+current_request: ContextVar[str | None] = ContextVar("lamina request", default=None)
+"""The id of the request that is being answered; every line that is written meanwhile carries it."""
+
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
 
 class _LaminaHandler(logging.StreamHandler[TextIO]):
-    """Ours, so that configuring twice replaces it and leaves others alone."""
+    """Ours, so that configuring twice replaces it and leaves others alone. It names the request in every line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The record as its formatter writes it, with the id of the request, if there is one."""
+        request = current_request.get()
+        if request is None:
+            return super().format(record)
+        record.request_id = request
+        line = super().format(record)
+        return line if isinstance(self.formatter, JsonFormatter) else f"{line} [{request}]"
 
 
 class JsonFormatter(logging.Formatter):

@@ -50,6 +50,12 @@ def to_upstream(headers: RawHeaders, *, length: int, key: str | None, keep_key: 
     return passed
 
 
+def without_keys(headers: RawHeaders, *, prefix: str) -> RawHeaders:
+    """The headers less the credentials that are keys of ours: those are for nobody behind us."""
+    mark = prefix.encode()
+    return [(name, value) for name, value in headers if name.lower() not in _CREDENTIALS or mark not in value]
+
+
 def to_client(headers: RawHeaders, added: Iterable[tuple[str, str]] = ()) -> list[tuple[bytes, bytes]]:
     """What the client is sent of an answer's headers, and what we say about it."""
     dropped = _HOP_BY_HOP | _named_in_connection(headers)

@@ -1,5 +1,6 @@
 """The endpoint as an ASGI app: which path leads where. Everything below /v1 reaches the upstream in the end."""
 
+import asyncio
 import logging
 import os
 from collections.abc import Awaitable, Callable, Mapping
@@ -7,6 +8,9 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Final, Self
 
+from lamina.access.gate import Gate
+from lamina.access.secret import PREFIX
+from lamina.access.types import Grant, Right
 from lamina.app import App
 from lamina.endpoint.settings import ProxySettings
 from lamina.errors import ConfigurationError, LaminaError
@@ -16,12 +20,12 @@ from lamina.proxy.chat import ChatForm
 from lamina.proxy.embeddings import embeddings
 from lamina.proxy.error import EndpointError, error_answer
 from lamina.proxy.form import Form
-from lamina.proxy.headers import to_upstream
-from lamina.proxy.recording import Recorder
+from lamina.proxy.headers import to_upstream, without_keys
 from lamina.proxy.relay import Event, Outgoing, Receive, Relay, Send
 from lamina.proxy.responses import ResponsesForm
 from lamina.proxy.turn import Turns, read_body
 from lamina.proxy.upstream import Upstream
+from lamina.visitor import VISITOR, Visitor, visit
 
 try:
     from starlette.applications import Starlette
@@ -43,22 +47,29 @@ class Proxy:
     """The endpoint of an open app; close it before the app. It is an ASGI app itself."""
 
     def __init__(
-        self, app: App, settings: ProxySettings | None = None, *, environ: Mapping[str, str] | None = None
+        self,
+        app: App,
+        settings: ProxySettings | None = None,
+        *,
+        environ: Mapping[str, str] | None = None,
+        gate: Gate | None = None,
     ) -> None:
         """Answer for `app`, with its own `proxy` settings unless others are given.
 
-        Raises ConfigurationError for an upstream or a key that cannot work, and for an endpoint that other machines
-        reach without a key.
+        As a part of the service it has the service's `gate` before it, serves whichever tenant a key is for, and may be
+        without an upstream: then it says so to whoever asks. Raises ConfigurationError for an upstream or a key that
+        cannot work, and, where it stands alone, for an endpoint that other machines reach without a key.
         """
         self.app = app
         self.settings = settings or app.settings.proxy
-        require_safe(self.settings)
+        self._gate = gate
+        if gate is None:
+            require_safe(self.settings)
         variables = os.environ if environ is None else environ
         self._upstream_key = key_from(self.settings.upstream_key_env, variables)
         self._access_key = key_from(self.settings.access_key_env, variables)
-        self._upstream = Upstream(self.settings)
-        self._recorder = Recorder(app)
-        self._turns = Turns(app, self.settings, self._recorder)
+        self._upstream = Upstream(self.settings) if gate is None or self.settings.upstream else None
+        self._turns: dict[str, Turns] = {}
         self._starlette = Starlette(
             routes=[
                 Route("/healthz", self._health, methods=["GET"]),
@@ -85,19 +96,22 @@ class Proxy:
 
     async def settle(self) -> None:
         """Wait until what was said so far is stored."""
-        await self._recorder.settle()
+        for turns in self._turns.values():
+            await turns.recorder.settle()
 
     async def close(self) -> None:
         """Store what was said, within the deadline, and close the connections to the upstream; idempotent."""
-        await self._recorder.settle(self.settings.stop_deadline_s)
-        await self._upstream.aclose()
+        deadline = self.settings.stop_deadline_s
+        await asyncio.gather(*(turns.recorder.settle(deadline) for turns in self._turns.values()))
+        if self._upstream is not None:
+            await self._upstream.aclose()
 
     def _guarded(self, handler: Handler) -> Callable[[Request], Awaitable[Answer]]:
         """A route behind the door: access, the size of the body, and errors in the protocol's own form."""
 
         async def handle(request: Request) -> Answer:
             try:
-                check_access(request.headers.raw, key=self._access_key)
+                await self._admit(request)
                 return await handler(request, await self._body(request))
             except EndpointError as problem:
                 return _refused(problem)
@@ -107,6 +121,15 @@ class Proxy:
                 return Response(status_code=499)
 
         return handle
+
+    async def _admit(self, request: Request) -> None:
+        """Let a request in, and remember who it is from. Raises EndpointError, UnauthorizedError, ForbiddenError."""
+        if self._gate is None:
+            check_access(request.headers.raw, key=self._access_key)
+            grant = Grant(tenant=self.app.settings.memory.tenant)
+        else:
+            grant = await self._gate.admit_headers(request.headers)
+        request.scope[VISITOR] = visit(self.app, grant)
 
     async def _body(self, request: Request) -> bytes:
         most = self.settings.max_body_mb * _MEGABYTE
@@ -124,16 +147,36 @@ class Proxy:
         """A path that carries conversations."""
 
         async def turn(request: Request, body: bytes) -> Relay:
+            visitor = _visitor(request, Right.WRITE)
+
             async def prepare() -> Outgoing:
-                prepared = await self._turns.prepare(form, request.headers.raw, body)
+                prepared = await self._turns_of(visitor).prepare(form, visitor, request.headers.raw, body)
                 outgoing = self._outgoing(request, prepared.body)
                 return replace(outgoing, added=prepared.added, listener=prepared.listener)
 
-            return Relay(self._upstream, self.app.metrics, prepare)
+            return Relay(self._asked(), self.app.metrics, prepare)
 
         return turn
 
+    def _turns_of(self, visitor: Visitor) -> Turns:
+        rooms = visitor.rooms
+        if rooms.name not in self._turns:
+            self._turns[rooms.name] = Turns(self.app, rooms, self.settings)
+        return self._turns[rooms.name]
+
+    def _asked(self) -> Upstream:
+        """Whom we ask. Raises EndpointError without an upstream."""
+        if self._upstream is None:
+            raise EndpointError(
+                503,
+                "no_upstream",
+                "There is no model behind this endpoint: set proxy.upstream to the address of one, in lamina.toml or "
+                "as LAMINA_PROXY_UPSTREAM.",
+            )
+        return self._upstream
+
     async def _embeddings(self, request: Request, body: bytes) -> Answer:
+        _visitor(request, Right.READ)
         if self.settings.embeddings == "upstream":
             return await self._passed(request, body)
         with self.app.metrics.measure("proxy_embeddings"):
@@ -141,18 +184,22 @@ class Proxy:
 
     async def _passed(self, request: Request, body: bytes) -> Relay:
         """Pass a request on as it is."""
+        _visitor(request, Right.WRITE)
 
         async def prepare() -> Outgoing:
             return self._outgoing(request, body)
 
-        return Relay(self._upstream, self.app.metrics, prepare)
+        return Relay(self._asked(), self.app.metrics, prepare)
 
     def _outgoing(self, request: Request, body: bytes) -> Outgoing:
         return Outgoing(
             method=request.method,
             target=_target(request),
             headers=to_upstream(
-                request.headers.raw, length=len(body), key=self._upstream_key, keep_key=self._access_key is None
+                without_keys(request.headers.raw, prefix=PREFIX),
+                length=len(body),
+                key=self._upstream_key,
+                keep_key=self._access_key is None,
             ),
             body=body,
         )
@@ -169,6 +216,13 @@ class Proxy:
 
     async def _metrics(self, request: Request, body: bytes) -> Response:
         return Response(render_prometheus(self.app.metrics), media_type=CONTENT_TYPE)
+
+
+def _visitor(request: Request, right: Right) -> Visitor:
+    """Who was let in. Raises ForbiddenError without this right."""
+    visitor: Visitor = request.scope[VISITOR]
+    visitor.require(right, operation="proxy_request")
+    return visitor
 
 
 async def _unknown_path(request: Request, error: Exception) -> Response:

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from lamina.app import App
 from lamina.errors import LaminaError, SessionNotFoundError
+from lamina.house.tenant import Tenant
 from lamina.kernel.retry import retry
 from lamina.proxy.caller import Caller
 from lamina.proxy.history import History, Known, Placed, chained, known_from
@@ -43,10 +44,11 @@ class Record:
 
 
 class Recorder:
-    """Records the sessions of one app."""
+    """Records the sessions of one tenant."""
 
-    def __init__(self, app: App) -> None:
+    def __init__(self, app: App, rooms: Tenant) -> None:
         self.app = app
+        self.rooms = rooms
         self._records: OrderedDict[str, asyncio.Future[Record]] = OrderedDict()
         self._tasks: set[asyncio.Task[None]] = set()
         self._turns: set[asyncio.Future[None]] = set()
@@ -101,7 +103,7 @@ class Recorder:
             self.failed(error.code if isinstance(error, LaminaError) else type(error).__name__)
 
     async def _read(self, key: str) -> Record:
-        sessions = self.app.sessions
+        sessions = self.rooms.sessions
         try:
             session = await sessions.get(key)
         except SessionNotFoundError:
@@ -186,9 +188,9 @@ class Recording:
         recorder = self._recorder
         return await retry(
             lambda: append_what_fits(
-                recorder.app.sessions, batch, session_key=self._key, user_id=self._user, refused=recorder.failed
+                recorder.rooms.sessions, batch, session_key=self._key, user_id=self._user, refused=recorder.failed
             ),
             policy=recorder.app.settings.retry,
-            clock=recorder.app.sessions.clock,
+            clock=recorder.rooms.sessions.clock,
             on_retry=lambda attempt: recorder.app.metrics.retried(OPERATION, attempt.error.code),
         )

@@ -10,7 +10,7 @@ import logging
 import math
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Never
 
 from lamina.app import App
@@ -18,7 +18,8 @@ from lamina.context.adapter import ContextAdapter, Message
 from lamina.context.offering import ToolOffering
 from lamina.context.receipt import Prompt
 from lamina.endpoint.settings import ProxySettings
-from lamina.errors import LaminaError, OperationTimeoutError
+from lamina.errors import ForbiddenError, LaminaError, OperationTimeoutError, SessionNotFoundError
+from lamina.house.tenant import Tenant
 from lamina.memory.types import Identifiers
 from lamina.proxy.answer import Listening
 from lamina.proxy.caller import Caller, caller_of
@@ -28,6 +29,7 @@ from lamina.proxy.headers import RECEIPT, SESSION, WITHOUT, RawHeaders
 from lamina.proxy.incoming import Said, latest_user_text, said_in
 from lamina.proxy.leaving_out import places_to_leave_out
 from lamina.proxy.recording import Record, Recorder, Recording
+from lamina.visitor import Visitor
 
 _log = logging.getLogger("lamina.proxy")
 OPERATION: Final = "proxy_context"
@@ -46,35 +48,37 @@ class Prepared:
 
 
 class Turns:
-    """Prepares turns for an open app."""
+    """Prepares turns for one tenant of an open app."""
 
-    def __init__(self, app: App, settings: ProxySettings, recorder: Recorder) -> None:
+    def __init__(self, app: App, rooms: Tenant, settings: ProxySettings) -> None:
         self._app = app
+        self._rooms = rooms
         self._settings = settings
-        self._recorder = recorder
+        self.recorder = Recorder(app, rooms)
         self._offering = ToolOffering()
         self._answers: OrderedDict[tuple[bytes, str], str] = OrderedDict()
         """The session of each answer that a later request may refer to, by caller and the answer's id."""
 
-    async def prepare(self, form: Form, headers: RawHeaders, sent: bytes) -> Prepared:
+    async def prepare(self, form: Form, visitor: Visitor, headers: RawHeaders, sent: bytes) -> Prepared:
         """The request with context in it; what is no conversation passes as it is.
 
-        Raises EndpointError for headers that name nothing, and for a session of another user.
+        Raises EndpointError for headers that name nothing, and for a session of another user; ForbiddenError and
+        SessionNotFoundError for what the visitor's key is not for.
         """
         try:
-            return await self._prepared(form, headers, sent)
-        except EndpointError:
+            return await self._prepared(form, visitor, headers, sent)
+        except (EndpointError, ForbiddenError, SessionNotFoundError):
             raise
         except Exception as error:  # noqa: BLE001 -- isolation: what we cannot read is the upstream's to judge
             self._failed(type(error).__name__)
             return Prepared(body=sent)
 
-    async def _prepared(self, form: Form, headers: RawHeaders, sent: bytes) -> Prepared:
+    async def _prepared(self, form: Form, visitor: Visitor, headers: RawHeaders, sent: bytes) -> Prepared:
         body = read_body(sent)
         messages = None if body is None else form.messages(body)
         if body is None or messages is None:
             return Prepared(body=sent)
-        caller = self._caller(headers, body, messages)
+        caller = await _within_reach(visitor, self._caller(headers, body, messages))
         said = said_in(messages)
         prompt, changed, code = await self._with_context(form, body, messages, said, caller)
         added = [(SESSION, caller.session_key)] if caller.session_key is not None else []
@@ -89,7 +93,7 @@ class Turns:
         )
 
     def _caller(self, headers: RawHeaders, body: Body, messages: Sequence[ChatMessage]) -> Caller:
-        caller = caller_of(headers, body, messages, tenant=self._app.settings.memory.tenant)
+        caller = caller_of(headers, body, messages, tenant=self._rooms.name)
         earlier = body.get("previous_response_id")
         known = self._answers.get((caller.credential, earlier)) if isinstance(earlier, str) else None
         if known is None or caller.named:
@@ -106,7 +110,7 @@ class Turns:
             async with asyncio.timeout(2 * deadline or None):
                 record = None
                 if caller.session_key is not None:
-                    record = await self._recorder.record(caller.session_key)
+                    record = await self.recorder.record(caller.session_key)
                     _refuse_others(record, caller)
                 prompt = await self._prompt(form, body, messages, caller)
                 return prompt, await self._changed(form, body, said, record, prompt, caller), prompt.receipt.error
@@ -125,7 +129,7 @@ class Turns:
 
     async def _prompt(self, form: Form, body: Body, messages: Sequence[ChatMessage], caller: Caller) -> Prompt:
         base = form.instructions(body) if self._settings.placement == "system" else ""
-        adapter = ContextAdapter(context=self._offering.context(self._app.context, offered_tools(body)))
+        adapter = ContextAdapter(context=self._offering.context(self._rooms.context, offered_tools(body)))
         return await adapter.augment(
             base,
             [Message(role="user", text=latest_user_text(messages))],
@@ -143,19 +147,19 @@ class Turns:
         changed = body
         if self._settings.leave_out_noted and record is not None and prompt.receipt.memory_tokens:
             assert caller.session_key is not None
-            noted = (await self._app.sessions.get(caller.session_key)).archived_count
+            noted = (await self._rooms.sessions.get(caller.session_key)).archived_count
             changed = form.without(body, places_to_leave_out(said, record.history, noted))
         return form.extended(changed, addition, self._settings.placement)
 
     def _listener(self, form: Form, caller: Caller, said: Sequence[Said]) -> Listening | None:
         if caller.session_key is None or not said:
             return None
-        recording = Recording(self._recorder, caller, said)
+        recording = Recording(self.recorder, caller, said)
         recording.begin()
 
         def ended(listening: Listening) -> None:
             if listening.given_up is not None:
-                self._recorder.failed(listening.given_up)
+                self.recorder.failed(listening.given_up)
             if (id := listening.reader.id) is not None:
                 self._remember(caller, id)
             recording.end(said_in(listening.messages()), whole=listening.is_whole)
@@ -195,6 +199,16 @@ def _finite(text: str) -> float:
     if not math.isfinite(value):
         raise ValueError(text)
     return value
+
+
+async def _within_reach(visitor: Visitor, caller: Caller) -> Caller:
+    """The caller as the visitor's key has it: whoever is bound to a user is that user, in sessions of their own."""
+    if not visitor.grant.bound:
+        return caller
+    bound = replace(caller, user_id=visitor.user(caller.user_id, operation=OPERATION))
+    if bound.session_key is not None:
+        await visitor.conversation(bound.session_key)
+    return bound
 
 
 def _refuse_others(record: Record, caller: Caller) -> None:

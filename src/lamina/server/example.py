@@ -1,0 +1,35 @@
+"""An example of a schema, from the examples of its fields. Pure."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+_BY_TYPE: Final[Mapping[str, Any]] = {
+    "boolean": False,
+    "integer": 1,
+    "number": 0.5,
+    "null": None,
+    "object": {},
+    "string": "text",
+}
+_BY_FORMAT: Final = {"date-time": "2026-05-01T12:00:00Z", "date": "2026-05-01", "uri": "https://example.com"}
+
+
+def example_of(schema: Mapping[str, Any], schemas: Mapping[str, Any]) -> Any:
+    """A value that the schema allows: what it gives as an example, its default, or the plainest there is."""
+    if "$ref" in schema:
+        return example_of(schemas[schema["$ref"].rpartition("/")[2]], schemas)
+    if examples := schema.get("examples"):
+        return examples[0]
+    for name in ("example", "default", "const"):
+        if name in schema:
+            return schema[name]
+    if "enum" in schema:
+        return schema["enum"][0]
+    for combination in ("anyOf", "oneOf", "allOf"):
+        if combination in schema:
+            return example_of(schema[combination][0], schemas)
+    if "properties" in schema:
+        return {name: example_of(value, schemas) for name, value in schema["properties"].items()}
+    if schema.get("type") == "array":
+        return [example_of(schema.get("items", {}), schemas)]
+    return _BY_FORMAT.get(schema.get("format", ""), _BY_TYPE.get(schema.get("type", "object"), {}))
