@@ -3,7 +3,7 @@
 import pytest
 
 from lamina.observation.service import Timeline
-from lamina.page.lanes import lay_out
+from lamina.page.lanes import Drawing
 from lamina.page.trace import Trace
 from tests.observation.samples import entry, note
 
@@ -27,8 +27,14 @@ def timeline(**changed: object) -> Timeline:
     return Timeline(**{**values, **changed})  # type: ignore[arg-type]
 
 
+def drawing(of: Timeline) -> Drawing:
+    drawn = Drawing.of(of)
+    assert drawn is not None
+    return drawn
+
+
 def test_messages_are_archived_noted_or_raw_and_fill_the_width() -> None:
-    messages = lay_out(timeline())[0]
+    messages = drawing(timeline()).lanes[0]
     assert [(box.stretch, box.first, box.last) for box in messages.boxes] == [
         ("archived", 1, 200),
         ("noted", 201, 240),
@@ -38,16 +44,24 @@ def test_messages_are_archived_noted_or_raw_and_fill_the_width() -> None:
 
 
 def test_a_note_stands_under_its_messages() -> None:
-    messages, observations, reflections = lay_out(timeline())
+    messages, observations, reflections = drawing(timeline()).lanes
     assert (messages.name, observations.name, reflections.name) == ("Messages", "Observations", "Reflections 1")
     (box,) = observations.boxes
     assert (box.left, box.width) == (messages.boxes[1].left, messages.boxes[1].width)
     assert (box.number, reflections.boxes[0].number) == (2, 1)
 
 
+def test_every_place_in_the_drawing_is_a_message_and_every_message_has_a_place() -> None:
+    drawn = drawing(timeline())
+    for sequence in (1, 2, 150, 200, 201, 240, 241, 259, 260):
+        box = drawn.box(sequence, sequence)
+        assert drawn.message_at(box.left + box.width / 2) == sequence
+    assert (drawn.message_at(-1), drawn.message_at(0), drawn.message_at(100)) == (1, 1, 260)
+
+
 def test_a_session_without_messages_has_no_drawing() -> None:
     empty = timeline(last_sequence=0, archived_through=0, watermark=0, observations=(), reflections=(), set_aside=())
-    assert lay_out(empty) == ()
+    assert Drawing.of(empty) is None
 
 
 def test_a_message_knows_the_lines_it_went_into_and_a_line_its_note() -> None:

@@ -1,8 +1,9 @@
 """Where each message and note of a session is in its drawing, in hundredths of its width. Pure: pages draw it."""
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Self
 
 from lamina.observation.scale import Scale, timeline_cuts
 from lamina.observation.service import Timeline
@@ -44,20 +45,39 @@ class Lane:
         return f"Reflections {self.generation}" if self.generation else "Observations"
 
 
-def lay_out(timeline: Timeline) -> tuple[Lane, ...]:
-    """The lanes of a session, messages first; none for a session without messages."""
-    if timeline.last_sequence == 0:
-        return ()
-    scale = Scale.of(timeline_cuts(timeline), _STEPS)
-    lanes = [Lane(generation=None, boxes=tuple(_stretches(scale, timeline)))]
-    for generation in sorted({note.generation for note in timeline.notes}):
-        boxes = (
-            _box(scale, note.first_sequence, note.last_sequence, note=note, number=number)
-            for number, note in enumerate(timeline.notes, 1)
-            if note.generation == generation
-        )
-        lanes.append(Lane(generation=generation, boxes=tuple(boxes)))
-    return tuple(lanes)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawing:
+    """A session to scale: its lanes, messages first, and the way between a place in them and a message."""
+
+    lanes: tuple[Lane, ...]
+    last: int
+    _scale: Scale
+
+    @classmethod
+    def of(cls, timeline: Timeline) -> Self | None:
+        """The drawing of a session; None for one without messages."""
+        if timeline.last_sequence == 0:
+            return None
+        scale = Scale.of(timeline_cuts(timeline), _STEPS)
+        lanes = [Lane(generation=None, boxes=tuple(_stretches(scale, timeline)))]
+        for generation in sorted({note.generation for note in timeline.notes}):
+            boxes = (
+                _box(scale, note.first_sequence, note.last_sequence, note=note, number=number)
+                for number, note in enumerate(timeline.notes, 1)
+                if note.generation == generation
+            )
+            lanes.append(Lane(generation=generation, boxes=tuple(boxes)))
+        return cls(lanes=tuple(lanes), last=timeline.last_sequence, _scale=scale)
+
+    def box(self, first: int, last: int) -> Box:
+        """Where some messages are."""
+        return _box(self._scale, first, last)
+
+    def message_at(self, left: float) -> int:
+        """The message at a place, in hundredths of the width."""
+        column = left * _STEPS / 100
+        place = bisect_right(range(1, self.last + 1), column, key=lambda one: self._scale.columns(one, one)[0])
+        return max(1, place)
 
 
 def _stretches(scale: Scale, timeline: Timeline) -> Iterator[Box]:

@@ -76,12 +76,12 @@ class Memories:
         answer = await self._answer(visitor, looking, given, ladder)
         if turn != self._turn:
             return
-        ui.navigate.history.replace(looking.address)
         self._reach.clear()
         with self._reach:
             ladder.draw(self.show)
         self._shown.clear()
         with self._shown:
+            ui.navigate.history.replace(looking.address)
             self._draw_answer(answer, ladder)
 
     async def _answer(

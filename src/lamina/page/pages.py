@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from lamina.page import knowledge, memories, overview, playground
+from lamina.page import knowledge, memories, overview, playground, sessions
 from lamina.page.shell import Page
 
 PAGES: Final[tuple[Page, ...]] = (
@@ -10,4 +10,5 @@ PAGES: Final[tuple[Page, ...]] = (
     playground.PAGE,
     memories.PAGE,
     knowledge.PAGE,
+    sessions.PAGE,
 )

@@ -120,8 +120,8 @@ class Sheet(ABC):
         if not await confirm(f"Delete {self.title}?", self.consequences()):
             return
         await self.delete()
-        self._dialog.close()
         self.frame.say("Deleted.")
+        self._dialog.close()
         await self._changed()
 
 

@@ -107,9 +107,9 @@ class Shelf(ABC, Generic[T]):
             listing = await self.list(visitor, kind, None)
         if turn != self._turn:
             return
-        self._remember(query, kind)
         self._shown.clear()
         with self._shown:
+            self._remember(query, kind)
             self._draw_listing(listing)
             if not listing.rows:
                 self._draw_nothing(searched=bool(query or kind))
