@@ -37,10 +37,16 @@ $(VENV)/.sandbox: $(VENV)/.requirements requirements/bubblewrap.sh
 		echo "== bubblewrap"; sh requirements/bubblewrap.sh $(VENV); }
 	@touch $@
 
+# The page is tested in a real browser.
+$(VENV)/.browser: $(VENV)/.requirements requirements/chromium.sh
+	@command -v chromium >/dev/null || test -x $(BIN)/chromium || { \
+		echo "== chromium"; sh requirements/chromium.sh $(VENV); }
+	@touch $@
+
 run: setup
 	@$(BIN)/lamina serve --demo
 
-test: setup $(VENV)/.sandbox
+test: setup $(VENV)/.sandbox $(VENV)/.browser
 	@echo "== format"
 	@$(BIN)/ruff format --check .
 	@echo "== lint"
