@@ -12,6 +12,7 @@ from typing import IO, TYPE_CHECKING, Annotated
 import typer
 
 from lamina.cli.command import command
+from lamina.cli.foreign import import_foreign
 from lamina.cli.invocation import Invocation
 from lamina.cli.options import flag
 from lamina.errors import ConfigurationError, InvalidInputError
@@ -24,6 +25,16 @@ commands = typer.Typer()
 _PANEL = "Store"
 _LONGEST_LINE = 64 * 1024 * 1024
 """Bytes of a line at most, so that a file without line ends does not fill the memory."""
+
+
+class Foreign(StrEnum):
+    """Whose files are read; a test keeps the names equal to `lamina.importing.service.Origin`."""
+
+    MEM0 = "mem0"
+    LANGGRAPH = "langgraph"
+    ADK = "adk"
+    OPENAI = "openai"
+    ANTHROPIC = "anthropic"
 
 
 class Conflict(StrEnum):
@@ -77,11 +88,21 @@ def export(
     commands,
     "import",
     panel=_PANEL,
-    examples=("lamina import memories.jsonl", "zcat memories.jsonl.gz | lamina import - --on-conflict replace"),
+    examples=(
+        "lamina import memories.jsonl",
+        "zcat memories.jsonl.gz | lamina import - --on-conflict replace",
+        "lamina import --from mem0 ~/.mem0 --user ann --dry-run",
+        "lamina import --from openai chatgpt-export.zip --user ann",
+    ),
+    whose=True,
 )
 def import_(
     call: Invocation,
     file: Annotated[str, typer.Argument(metavar="FILE", help="What to read; - is standard input.")],
+    origin: Annotated[
+        Foreign | None, typer.Option("--from", help="Whose file or folder it is, if not Lamina's.", show_default=False)
+    ] = None,
+    dry_run: Annotated[bool, flag("--dry-run", "With --from: say what would be taken, and take nothing.")] = False,
     on_conflict: Annotated[
         Conflict, typer.Option("--on-conflict", help="What happens to a memory that is there already.")
     ] = Conflict.SKIP,
@@ -90,7 +111,15 @@ def import_(
 
     A line needs `content` and `identifiers`; everything else is optional. Lines are stored in batches; after an
     error or an interruption run the same command again, it skips what is there.
+
+    With --from, take over memories of mem0, LangGraph or ADK, or conversations of ChatGPT (openai) or Claude
+    (anthropic); --user says whose they are where the file does not.
     """
+    if origin is not None:
+        import_foreign(call, origin.value, file, dry_run=dry_run)
+        return
+    if dry_run:
+        raise InvalidInputError("--dry-run goes with --from.", details={"next": "Leave it away, or say --from."})
 
     async def work(app: "App") -> "ImportReport":
         with _reading(file) as source, call.output.progress("importing") as progress:

@@ -86,7 +86,7 @@ class LaminaMemoryService(BaseMemoryService):
             extra, expires_at = _settled(custom_metadata, app.memory.clock.now())
             new = [
                 NewMemory(
-                    id=_id(app_name, user_id, session_id, event.id, number),
+                    id=piece_id(app_name, user_id, session_id, event.id, number),
                     content=piece,
                     layer=self._layer,
                     identifiers=_identifiers(app_name, user_id),
@@ -96,7 +96,7 @@ class LaminaMemoryService(BaseMemoryService):
                 )
                 for event in events
                 if not event.partial and event.id not in self._forgotten
-                for number, piece in enumerate(_pieces(said(event.content), app.settings.memory.max_content_length))
+                for number, piece in enumerate(pieces_of(said(event.content), app.settings.memory.max_content_length))
             ]
             for start in range(0, len(new), _AT_ONCE):
                 await self._add_missing(app, new[start : start + _AT_ONCE])
@@ -235,13 +235,14 @@ def _arguments(app_name: str, user_id: str) -> Any:
     return {"agent_id": app_name, "user_id": user_id}
 
 
-def _id(app_name: str, user_id: str, session_id: str | None, event_id: str, number: int) -> str:
+def piece_id(app_name: str, user_id: str, session_id: str | None, event_id: str, number: int) -> str:
     """The same for the same piece of the same event, whenever and by whomever it is stored."""
     told = "\x1f".join((app_name, user_id, session_id or "", event_id, str(number)))
     return "adk-" + hashlib.sha256(told.encode()).hexdigest()[:40]
 
 
-def _pieces(text: str, longest: int) -> list[str]:
+def pieces_of(text: str, longest: int) -> list[str]:
+    """A text in pieces that are not too long for a memory."""
     return [piece for start in range(0, len(text), longest) if (piece := text[start : start + longest]).strip()]
 
 

@@ -6,8 +6,6 @@ builder.add_node("prompt", prompt_node(app, "You are kind."))
 graph = builder.compile(store=LaminaStore(app))
 """
 
-import hashlib
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -21,6 +19,7 @@ from lamina.database.link import Link
 from lamina.database.schema import load_json, to_micros
 from lamina.errors import ConfigurationError, InvalidInputError, MemoryNotFoundError, ProviderError
 from lamina.integrations.attached import attach
+from lamina.integrations.langgraph_items import ID, KEY, item_id, item_metadata, item_text
 from lamina.integrations.langgraph_namespaces import LAYOUTS, Namespace, Namespaces, Place, matches
 from lamina.memory.tables import memory as memory_table
 from lamina.memory.types import MemoryEntry, NewMemory
@@ -48,8 +47,6 @@ from lamina.integrations.langgraph_nodes import prompt_node, record_node
 
 __all__ = ["LAYOUTS", "LaminaStore", "prompt_node", "record_node"]
 
-_KEY: Final = "langgraph"
-_ID: Final = "langgraph-"
 _AFTER_IDS: Final = "langgraph."
 _ATTEMPTS: Final = 20
 _REFRESHED_FROM: Final = 0.1
@@ -70,7 +67,7 @@ class LaminaStore(BaseStore):
         app: App | str | Path,
         *,
         layouts: Iterable[Namespace] = (),
-        project_id: str = _KEY,
+        project_id: str = KEY,
         fields: list[str] | None = None,
         threshold: float = 0.0,
         ttl: TTLConfig | None = None,
@@ -115,7 +112,7 @@ class LaminaStore(BaseStore):
                 case ListNamespacesOp():
                     results[number] = await self._list(app, op)
                 case PutOp():
-                    id = _id(op.namespace, op.key)
+                    id = item_id(op.namespace, op.key)
                     puts.pop(id, None)
                     puts[id] = op
                 case _:
@@ -125,7 +122,7 @@ class LaminaStore(BaseStore):
 
     async def _get(self, app: App, op: GetOp) -> Item | None:
         place = self._namespaces.place(tuple(op.namespace))
-        entry = await app.memory.get(_id(op.namespace, op.key), **_arguments(place))
+        entry = await app.memory.get(item_id(op.namespace, op.key), **_arguments(place))
         if entry is None:
             return None
         if op.refresh_ttl:
@@ -143,7 +140,7 @@ class LaminaStore(BaseStore):
         )
         found: list[tuple[Place, MemoryEntry, float | None]] = []
         for place in places:
-            where = _within(prefix) | dict(_conditions(op.filter or {}, f"{_KEY}.value"))
+            where = _within(prefix) | dict(_conditions(op.filter or {}, f"{KEY}.value"))
             if op.query:
                 hits = await self._ranked(app, place, op.query, where, wanted)
             else:
@@ -164,7 +161,7 @@ class LaminaStore(BaseStore):
             layers=[place.layer],
             limit=max(1, min(wanted, app.settings.memory.max_search_limit)),
             threshold=self._threshold,
-            where={**where, f"{_KEY}.indexed": True},
+            where={**where, f"{KEY}.indexed": True},
             **_arguments(place),
         )
         hits: list[tuple[MemoryEntry, float | None]] = [(hit.memory, hit.score) for hit in found]
@@ -188,16 +185,16 @@ class LaminaStore(BaseStore):
 
         def read(link: Link) -> list[Namespace]:
             path = (
-                sa.func.jsonb_extract_path(columns.metadata, _KEY, "namespace")
+                sa.func.jsonb_extract_path(columns.metadata, KEY, "namespace")
                 if link.name == "postgresql"
-                else sa.func.json_extract(columns.metadata, f"$.{_KEY}.namespace")
+                else sa.func.json_extract(columns.metadata, f"$.{KEY}.namespace")
             )
             statement = (
                 sa.select(path)
                 .distinct()
                 .where(
                     columns.tenant == tenant,
-                    columns.id >= _ID,
+                    columns.id >= ID,
                     columns.id < _AFTER_IDS,
                     sa.or_(columns.expires_at.is_(None), columns.expires_at > now),
                 )
@@ -222,21 +219,15 @@ class LaminaStore(BaseStore):
         namespace = tuple(op.namespace)
         place, now = self._namespaces.place(namespace), app.memory.clock.now()
         text = "" if op.index is False else _text(op.value or {}, op.index or self._fields)
-        kept: dict[str, Any] = {
-            "namespace": list(namespace),
-            "path": {str(number): label for number, label in enumerate(namespace)},
-            "key": op.key,
-            "value": dict(op.value or {}),
-            "indexed": bool(text.strip()),
-            "ttl": op.ttl,
-            "put_at": now.isoformat(),
-        }
+        metadata = item_metadata(
+            namespace, op.key, op.value or {}, indexed=bool(text.strip()), ttl=op.ttl, put_at=now.isoformat()
+        )
         return NewMemory(
             id=id,
             content=(text.strip() and text[: app.settings.memory.max_content_length]) or op.key.strip() or "(no key)",
             layer=place.layer,
             identifiers=place.identifiers,
-            metadata={_KEY: kept},
+            metadata=metadata,
             expires_at=_expiry(now, op.ttl),
         )
 
@@ -286,7 +277,7 @@ async def _newest(app: App, place: Place, where: Mapping[str, object], wanted: i
 
 def _within(prefix: Namespace) -> dict[str, object]:
     """The condition that an item's namespace begins so."""
-    return {f"{_KEY}.key": {"exists": True}, **{f"{_KEY}.path.{at}": label for at, label in enumerate(prefix)}}
+    return {f"{KEY}.key": {"exists": True}, **{f"{KEY}.path.{at}": label for at, label in enumerate(prefix)}}
 
 
 def _conditions(given: Mapping[str, Any], path: str) -> Iterator[tuple[str, object]]:
@@ -304,17 +295,11 @@ def _text(value: Mapping[str, Any], paths: list[str] | None) -> str:
     """What is searched of a value: the texts at some paths, or a line for each of its fields."""
     if paths is not None and paths != ["$"]:
         return "\n".join(text for path in paths for text in get_text_at_path(dict(value), path))
-    if len(value) == 1:
-        return _told(next(iter(value.values())))
-    return "\n".join(f"{name}: {_told(each)}" for name, each in value.items() if each is not None)
-
-
-def _told(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return item_text(value)
 
 
 def _item(entry: MemoryEntry) -> dict[str, Any]:
-    kept: Any = entry.metadata[_KEY]
+    kept: Any = entry.metadata[KEY]
     return dict(kept)
 
 
@@ -328,11 +313,6 @@ def _fields_of(entry: MemoryEntry) -> dict[str, Any]:
         "created_at": entry.created_at,
         "updated_at": datetime.fromisoformat(item["put_at"]),
     }
-
-
-def _id(namespace: Iterable[str], key: str) -> str:
-    told = json.dumps([list(namespace), key])
-    return _ID + hashlib.sha256(told.encode()).hexdigest()[:40]
 
 
 def _arguments(place: Place) -> Any:
