@@ -8,6 +8,7 @@ from lamina.access.types import Grant, Right
 from lamina.app import App
 from lamina.errors import ForbiddenError, SessionNotFoundError
 from lamina.house.tenant import Tenant
+from lamina.memory.types import MemoryLayer
 from lamina.session.reading import session_not_found
 from lamina.session.types import Session
 
@@ -34,6 +35,21 @@ class Visitor:
     def identifiers(self, given: Mapping[str, str | None], *, operation: str | None = None) -> dict[str, str]:
         """The identifiers of a request, within what the key allows. Raises ForbiddenError."""
         return self.grant.narrowed(given, operation=operation)
+
+    def require_own(
+        self, layer: MemoryLayer | str, identifiers: Mapping[str, str], *, operation: str | None = None
+    ) -> None:
+        """Raise ForbiddenError where a bound key would change memories that it only may read, such as its company's.
+
+        `identifiers` are those of the request, as `identifiers` gave them.
+        """
+        wanted = MemoryLayer.parse(layer, operation=operation)
+        if self.grant.bound and not set(wanted.required) <= set(identifiers):
+            raise ForbiddenError(
+                f"This key may not change memories of the {wanted} layer.",
+                operation=operation,
+                details={"layer": wanted.value, "bound_to": sorted(self.grant.identifiers.to_dict())},
+            )
 
     def owns(self, session: Session) -> bool:
         """Whether a conversation is within reach: every one of the tenant, or the bound user's own."""

@@ -1,12 +1,14 @@
 """What requests about memories hold, and what their answers look like."""
 
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, TypedDict
 
 from pydantic import BaseModel, Field
 
 from lamina.api.shapes import NOBODY, Body, IdentifiersBody, Limit, Metadata
-from lamina.memory.types import MemoryLayer, Source
+from lamina.memory.types import MemoryLayer, NewMemory, Source
+from lamina.memory.validate import check_identifiers
 
 
 class SourceBody(Body):
@@ -39,6 +41,48 @@ class MemoryToAdd(Body):
     source: SourceBody | None = None
     expires_at: datetime | None = Field(default=None, description="When it is forgotten; never without.")
 
+    def arguments(self) -> "MemoryArguments":
+        """What it says apart from whose it is, for the verbs."""
+        return {
+            "content": self.content,
+            "layer": self.layer,
+            "metadata": self.metadata,
+            "tags": self.tags,
+            "source": None if self.source is None else self.source.to_source(),
+            "expires_at": self.expires_at,
+        }
+
+    def to_memory(self, id: str | None, identifiers: Mapping[str, str]) -> NewMemory:
+        """The same as one of several."""
+        return NewMemory(id=id, identifiers=check_identifiers(**identifiers), **self.arguments())
+
+
+class MemoryArguments(TypedDict):
+    """What a verb takes of a new memory."""
+
+    content: str
+    layer: str
+    metadata: dict[str, Any]
+    tags: list[str]
+    source: Source | None
+    expires_at: datetime | None
+
+
+class MemoriesToAdd(Body):
+    """Memories to be stored together."""
+
+    memories: list[MemoryToAdd] = Field(min_length=1, max_length=1000)
+
+
+class MemoryChange(Body):
+    """What shall be different about a memory."""
+
+    content: str | None = Field(default=None, examples=["Prefers light mode since May"])
+    metadata: dict[str, Any] | None = Field(default=None, description="Merged into what is there.")
+    tags: list[str] | None = Field(default=None, description="In the place of those there are.")
+    expires_at: datetime | None = Field(default=None, description="null takes the moment away, absent leaves it.")
+    identifiers: IdentifiersBody = Field(default=NOBODY, description="Who changes it.", examples=[{"user_id": "ann"}])
+
 
 class MemoryToFind(Body):
     """A search."""
@@ -58,7 +102,7 @@ class MemoryToFind(Body):
 class StoredMemory(BaseModel):
     """A memory as it is stored."""
 
-    id: str = Field(examples=["019a7f3e5b1c7d2e8f4a6b9c0d1e2f3a"])
+    id: str = Field(examples=["01a1e027-1d08-7722-8df3-f39714a0d2fe"])
     content: str = Field(examples=["Prefers dark mode"])
     layer: MemoryLayer = Field(examples=["user"])
     identifiers: dict[str, str] = Field(examples=[{"user_id": "ann"}])
@@ -77,6 +121,44 @@ class AddedMemory(BaseModel):
     memory: StoredMemory
     embedding_generated: bool = Field(description="Whether it has a vector.", examples=[True])
     cache_hit: bool = Field(description="Whether the embedder was spared.", examples=[False])
+
+
+class AddedMemories(BaseModel):
+    """What adding several did, in their order."""
+
+    memories: list[AddedMemory]
+
+
+class ChangedMemory(BaseModel):
+    """What a change did."""
+
+    memory: StoredMemory
+    embedding_regenerated: bool = Field(description="False where the content stayed.", examples=[True])
+
+
+class MemoryPage(BaseModel):
+    """One page of a layer's memories, newest first."""
+
+    memories: list[StoredMemory]
+    next_cursor: str | None = Field(description="Where the next page begins; null on the last one.")
+    total_count: int = Field(examples=[1])
+
+
+class MemoryState(BaseModel):
+    """One state of a memory."""
+
+    version: int = Field(examples=[1])
+    content: str = Field(examples=["Prefers dark mode"])
+    metadata: dict[str, Any]
+    tags: list[str]
+    expires_at: datetime | None
+    changed_at: datetime
+
+
+class MemoryHistory(BaseModel):
+    """Every state of a memory, oldest first."""
+
+    revisions: list[MemoryState]
 
 
 class FoundMemory(StoredMemory):

@@ -2,11 +2,41 @@
 
 from fastapi import APIRouter
 
-from lamina.api import audit, context, graph, hierarchy, keys, memories, notes, quarantine, sessions
+from lamina.api import (
+    audit,
+    context,
+    graph,
+    hierarchy,
+    keys,
+    knowledge,
+    learnings,
+    memories,
+    notes,
+    quarantine,
+    references,
+    sessions,
+    skills,
+    transfer,
+)
 from lamina.api.errors import refusals
 
 # Notes come before sessions, whose keys may hold slashes and would swallow what follows them.
-RESOURCES = (memories, notes, sessions, context, graph, quarantine, audit, hierarchy, keys)
+RESOURCES = (
+    memories,
+    knowledge,
+    references,
+    learnings,
+    skills,
+    notes,
+    sessions,
+    context,
+    graph,
+    quarantine,
+    audit,
+    hierarchy,
+    keys,
+    transfer,
+)
 
 
 def api_router() -> APIRouter:

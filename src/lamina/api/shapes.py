@@ -29,5 +29,11 @@ class IdentifiersBody(Body):
         return dict(self.__dict__)
 
 
+class Done(BaseModel):
+    """It is done."""
+
+    success: bool = Field(examples=[True])
+
+
 NOBODY = IdentifiersBody()
 Metadata = Annotated[dict[str, Any], Field(description="Anything, to filter by with `where`.")]

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from lamina.memory.hierarchy import Hierarchy, Kind
     from lamina.memory.scopes import ScopeDirectory
     from lamina.memory.service import MemoryService
+    from lamina.memory.transfer import Transfer
     from lamina.memory.types import IdentifierArguments
     from lamina.observation.service import ObservationService
     from lamina.session.service import SessionService
@@ -53,6 +54,20 @@ class Tenant:
         from lamina.house.figures import FiguresOfTenant
 
         return FiguresOfTenant(database=self._house.parts.database, clock=self._house.memory.clock, tenant=self.name)
+
+    @cached_property
+    def transfer(self) -> "Transfer":
+        """The tenant's memories out of the store and into it, as JSON Lines."""
+        from lamina.memory.transfer import Transfer
+
+        parts, memory = self._house.parts, self.memory
+        return Transfer(
+            database=parts.database,
+            provider=parts.provider,
+            settings=memory.settings,
+            clock=memory.clock,
+            tenant=self.name,
+        )
 
     @cached_property
     def hierarchy(self) -> "TenantHierarchy":

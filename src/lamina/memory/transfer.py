@@ -8,7 +8,7 @@ by the store it arrives in.
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
@@ -82,7 +82,7 @@ class Transfer:
 
     async def import_lines(
         self,
-        lines: Iterable[bytes],
+        lines: Iterable[bytes] | AsyncIterable[bytes],
         *,
         on_conflict: OnConflict = "skip",
         progress: Progress = lambda done, total: None,
@@ -94,7 +94,9 @@ class Transfer:
         """
         run = _Import(transfer=self, on_conflict=on_conflict, progress=progress)
         try:
-            for number, raw in enumerate(lines, start=1):
+            number = 0
+            async for raw in _each(lines):
+                number += 1
                 await run.take(parse_line(number, raw, tenant=self.tenant, settings=self.settings, now=run.now))
             await run.flush()
         except InvalidInputError as error:
@@ -163,6 +165,15 @@ class _Import:
             AddRequest(scope=item.scope, entry=item.entry, embedding=embedding)
             for item, embedding in zip(memories, embeddings, strict=True)
         ]
+
+
+async def _each(lines: Iterable[bytes] | AsyncIterable[bytes]) -> AsyncIterator[bytes]:
+    if isinstance(lines, AsyncIterable):
+        async for line in lines:
+            yield line
+    else:
+        for line in lines:
+            yield line
 
 
 def _line(record: dict[str, object]) -> bytes:
