@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import cast
 
 from lamina.access.types import Right
-from lamina.errors import ForbiddenError, SessionNotFoundError
+from lamina.errors import ForbiddenError
 from lamina.memory.types import IDENTIFIER_NAMES, IdentifierArguments, MemoryLayer
 from lamina.memory.validate import check_identifiers
+from lamina.session.reading import session_not_found
 from lamina.session.types import Session
 from lamina.visitor import Visitor
 
@@ -26,7 +27,7 @@ class Connection:
         """A conversation within reach: of the connection's user where it names one. Raises SessionNotFoundError."""
         found = await self.visitor.session(key)
         if not self._owns(found):
-            raise SessionNotFoundError(details={"session_key": key})
+            raise session_not_found(key)
         return found
 
     async def current_session(self) -> str | None:
@@ -35,14 +36,9 @@ class Connection:
         Raises SessionNotFoundError for somebody else's.
         """
         key = self.identifiers.get("session_id")
-        if key is None:
-            return None
-        try:
-            found = await self.visitor.rooms.sessions.get(key)
-        except SessionNotFoundError:
-            return key
-        if not (self.visitor.owns(found) and self._owns(found)):
-            raise SessionNotFoundError(details={"session_key": key})
+        found = None if key is None else await self.visitor.conversation(key)
+        if found is not None and not self._owns(found):
+            raise session_not_found(found.key)
         return key
 
     def require_own(self, layer: MemoryLayer | str, *, operation: str) -> None:

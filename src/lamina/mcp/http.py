@@ -4,11 +4,11 @@ Every request stands on its own: it brings its key and is let in by the gate, wh
 no sessions of the transport, so there is none that another key could use, and any of several servers can answer.
 """
 
-import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Final, cast
 
+import mcp_types as types
 from mcp.server import ServerRequestContext
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.datastructures import Headers
@@ -19,7 +19,7 @@ from lamina.access.gate import Gate
 from lamina.app import App
 from lamina.errors import LaminaError
 from lamina.mcp.connection import NAMES, Connection, connect
-from lamina.mcp.refusal import refusal
+from lamina.mcp.refusal import protocol_error
 from lamina.mcp.service import create_server
 from lamina.memory.types import IdentifierArguments
 from lamina.visitor import visit
@@ -47,7 +47,7 @@ class McpApp:
             yield
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request in and answer it, or refuse it with the error object of the house."""
+        """Let a request in and answer it, or refuse it with an error of the protocol that carries the house's."""
         try:
             connection = await self._admitted(Headers(scope=scope))
         except LaminaError as error:
@@ -83,5 +83,6 @@ def _text(value: str | None) -> str | None:
 def _refused(error: LaminaError) -> Response:
     status = _STATUS.get(error.code, 503 if error.retryable else 500)
     headers = {"www-authenticate": "Bearer"} if status == 401 else None
-    body = json.dumps({"error": refusal(error)})
+    refusal = types.JSONRPCError(jsonrpc="2.0", id=None, error=protocol_error(error))
+    body = refusal.model_dump_json(by_alias=True)
     return Response(body, status_code=status, headers=headers, media_type="application/json")

@@ -3,9 +3,11 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+import mcp_types as types
 from pydantic import ValidationError
 
 from lamina.errors import InvalidInputError, LaminaError
+from lamina.mcp.shown import safe
 
 _STEPS: Final[Mapping[str, str]] = {
     "INVALID_INPUT": "Correct the arguments and call the tool again.",
@@ -34,7 +36,19 @@ def refusal(error: LaminaError) -> dict[str, Any]:
     """The error object: code, message, operation, retryable, details, next."""
     step = _STEPS.get(error.code) or error.details.get("next") or (_RETRY if error.retryable else _REPORT)
     details = {name: value for name, value in error.details.items() if name != "next"}
-    return {**error.to_dict(), "details": details, "next": str(step)}
+    document: dict[str, Any] = safe({**error.to_dict(), "details": details, "next": str(step)})
+    return document
+
+
+def protocol_error(error: LaminaError) -> types.ErrorData:
+    """An error as the protocol has it, where there is no tool's answer to carry it."""
+    if error.retryable or error.code == LaminaError.code:
+        code = types.INTERNAL_ERROR
+    elif isinstance(error, InvalidInputError) or error.code.endswith("_NOT_FOUND"):
+        code = types.INVALID_PARAMS
+    else:
+        code = types.INVALID_REQUEST
+    return types.ErrorData(code=code, message=error.message, data={"error": refusal(error)})
 
 
 def invalid(error: ValidationError, *, operation: str) -> InvalidInputError:

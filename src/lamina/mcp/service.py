@@ -1,7 +1,7 @@
 """The MCP server of an app: which tools, resources and prompts there are, and for whom."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 import mcp_types as types
 from mcp.server import Server, ServerRequestContext
@@ -13,8 +13,7 @@ from lamina.errors import LaminaError
 from lamina.mcp import context, knowledge, learning, memory, resources, session, skill
 from lamina.mcp.connection import Connection
 from lamina.mcp.context import AssembleContext, assembled
-from lamina.mcp.refusal import refusal
-from lamina.mcp.shown import safe
+from lamina.mcp.refusal import protocol_error
 from lamina.mcp.tool import Tool
 
 Context = ServerRequestContext[Any, Any]
@@ -79,7 +78,7 @@ class _Door:
         tool = TOOLS.get(params.name)
         if tool is None:
             raise MCPError(code=types.INVALID_PARAMS, message=f"There is no tool {params.name[:64]!r}.")
-        return await tool.call(self._connect(ctx), params.arguments or {})
+        return await tool.call(self._connect(ctx), self._app.settings, params.arguments or {})
 
     async def list_resources(
         self, ctx: Context, params: types.PaginatedRequestParams | None
@@ -87,7 +86,7 @@ class _Door:
         try:
             return await resources.list_resources(self._connect(ctx), None if params is None else params.cursor)
         except LaminaError as error:
-            _fail(error)
+            raise MCPError.from_error_data(protocol_error(error)) from None
 
     async def list_templates(
         self, ctx: Context, params: types.PaginatedRequestParams | None
@@ -98,7 +97,7 @@ class _Door:
         try:
             return await resources.read_resource(self._connect(ctx), params.uri)
         except LaminaError as error:
-            _fail(error)
+            raise MCPError.from_error_data(protocol_error(error)) from None
 
     async def list_prompts(self, ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
         return types.ListPromptsResult(prompts=[_PROMPT])
@@ -111,13 +110,6 @@ class _Door:
             asked = AssembleContext(query=given["query"], base=given.get("base", ""))
             made = await assembled(self._connect(ctx), asked)
         except LaminaError as error:
-            _fail(error)
+            raise MCPError.from_error_data(protocol_error(error)) from None
         message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=made.text))
         return types.GetPromptResult(description=_PROMPT.description, messages=[message])
-
-
-def _fail(error: LaminaError) -> NoReturn:
-    """An error of the house as one of the protocol, where there is no tool result to carry it."""
-    asked_wrong = not error.retryable and error.code != "INTERNAL_ERROR"
-    code = types.INVALID_PARAMS if asked_wrong else types.INTERNAL_ERROR
-    raise MCPError(code=code, message=error.message, data={"error": safe(refusal(error))}) from None

@@ -11,11 +11,11 @@ from pydantic import ValidationError
 
 from lamina.access.types import Right
 from lamina.config import Settings
-from lamina.errors import LaminaError
+from lamina.errors import ConfigurationError, LaminaError
 from lamina.kernel.session_key import using_session
 from lamina.mcp.connection import Connection
 from lamina.mcp.refusal import invalid, refusal
-from lamina.mcp.shown import Form, document_of, safe, schema_of
+from lamina.mcp.shown import Form, document_of, schema_of
 
 Given = TypeVar("Given", bound=Form)
 Made = TypeVar("Made", bound=Form)
@@ -59,23 +59,32 @@ class Tool(Generic[Given, Made]):
 
     def is_offered(self, connection: Connection, settings: Settings) -> bool:
         """Whether a caller gets to see it: the key allows it, and its room is switched on."""
-        on = self.section is None or bool(getattr(settings, self.section).enabled)
-        return on and connection.may(self.right, shared=self.shared)
+        return self._is_on(settings) and connection.may(self.right, shared=self.shared)
 
-    async def call(self, connection: Connection, arguments: dict[str, Any]) -> types.CallToolResult:
+    async def call(self, connection: Connection, settings: Settings, arguments: dict[str, Any]) -> types.CallToolResult:
         """Answer a call. Whatever the house refuses is an answer too, for the model to read."""
         try:
+            self._require(connection, settings)
             made = await self._made(connection, arguments)
         except LaminaError as error:
             error.operation = error.operation or self.name
-            return _answer({"error": safe(refusal(error))}, failed=True)
+            return _answer({"error": refusal(error)}, failed=True)
         return _answer(document_of(made))
 
+    def _is_on(self, settings: Settings) -> bool:
+        return self.section is None or bool(getattr(settings, self.section).enabled)
+
+    def _require(self, connection: Connection, settings: Settings) -> None:
+        """Raise what says why the tool is not offered, to a caller who knows of it all the same."""
+        require = connection.visitor.require_unbound if self.shared else connection.visitor.require
+        require(self.right, operation=self.name)
+        if not self._is_on(settings):
+            raise ConfigurationError(
+                f"{self.name} is switched off: set {self.section}.enabled = true.",
+                details={"name": f"{self.section}.enabled"},
+            )
+
     async def _made(self, connection: Connection, arguments: dict[str, Any]) -> Made:
-        visitor = connection.visitor
-        visitor.require(self.right, operation=self.name)
-        if self.shared:
-            visitor.require_unbound(self.right, operation=self.name)
         try:
             given = self.takes.model_validate(arguments)
         except ValidationError as error:
