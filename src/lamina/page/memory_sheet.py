@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from nicegui import ui
@@ -10,12 +11,13 @@ from nicegui.element import Element
 
 from lamina.access.types import Right
 from lamina.errors import ConflictError, InvalidInputError, MemoryNotFoundError
-from lamina.memory.types import Identifiers, MemoryEntry, Revision
+from lamina.memory.types import Identifiers, MemoryEntry, Revision, Source
+from lamina.page.address import session_address
 from lamina.page.entry import facts, field, json_text, moment, tags_of, text_area
 from lamina.page.pieces import tag
 from lamina.page.sheet import Changed, Sheet, Version, draw_conflict, draw_versions
 from lamina.page.shell import Frame
-from lamina.page.text import code, one_line, stored
+from lamina.page.text import code, one_line, stored, visible
 from lamina.visitor import Visitor
 
 _LONGEST_QUESTION = 2_000
@@ -68,7 +70,7 @@ class MemorySheet(Sheet):
                 ("Added", lambda: moment(entry.created_at)),
                 ("Changed", lambda: moment(entry.updated_at)),
                 ("Expires", None if entry.expires_at is None else f"{entry.expires_at:%Y-%m-%d %H:%M} UTC"),
-                ("Came from", None if source is None else _told(source.kind, source.author, source.conversation)),
+                ("Came from", None if source is None else partial(_draw_source, source)),
                 ("Metadata", (lambda: code(json_text(entry.metadata))) if entry.metadata else None),
                 ("Id", entry.id),
             ]
@@ -143,8 +145,13 @@ class MemorySheet(Sheet):
         return now
 
 
-def _told(*parts: str | None) -> str:
-    return ", ".join(part for part in parts if part)
+def _draw_source(source: Source) -> None:
+    """Where a memory comes from, with the way to the message where it was said."""
+    tag("span", visible(", ".join(part for part in (source.kind, source.author, source.reference) if part)))
+    if source.conversation is not None:
+        place = f"{source.conversation} #{source.sequence}" if source.sequence else source.conversation
+        tag("span", " in ")
+        tag("a", one_line(place, 120), href=session_address(source.conversation, at=source.sequence))
 
 
 def _parsed(text: str | None) -> dict[str, Any] | None:

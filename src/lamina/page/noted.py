@@ -44,7 +44,10 @@ class NotedPane:
         with self._list:
             if not self._trace.notes:
                 self._draw_nothing()
+            aside = [one for one in self._trace.notes if not one.number]
             for one in self._trace.notes:
+                if aside and one is aside[0]:
+                    tag("h3", "Set aside: kept, but more than any prompt has room for", classes="aside-head")
                 self._draw_note(one, is_open=one is opened, line=open_id)
         if opened is not None:
             self._list.client.run_javascript(
@@ -71,9 +74,10 @@ class NotedPane:
             opener = tag("button", classes="noted-open", type="button", aria_expanded="true" if is_open else "false")
             opener.on("click", partial(self._open_note, "" if is_open else note.id), [])
             with opener:
-                tag("strong", f"{one.number}  {_name(note)}" if one.number else "Set aside: no prompt has room for it")
+                if one.number:
+                    tag("strong", f"{one.number}  {_name(note)}")
                 tag("span", f"messages {note.first_sequence:,} to {note.last_sequence:,}")
-                tag("span", f"{note.tokens:,} tokens for {note.source_tokens:,}")
+                tag("span", f"{note.tokens:,} tokens" + (f" for {note.source_tokens:,}" if one.number else ""))
             if not is_open:
                 return
             with tag("div", classes="entry-meta"):

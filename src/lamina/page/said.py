@@ -26,6 +26,13 @@ def stretch_around(sequence: int, last: int) -> int:
     return max(1, min(sequence - _BEFORE, last - STRETCH + 1))
 
 
+def told(message: Message, longest: int) -> str:
+    """A message on one line: its text, or what was asked of a tool and what that answered."""
+    called = (f"asks for {call.name} {call.arguments}" for call in message.calls)
+    answered = (f"{result.name or 'tool'}: {result.content}" for result in message.results)
+    return one_line(message.content or "; ".join((*called, *answered)) or "nothing but an attachment", longest)
+
+
 class SaidPane:
     """The messages being read, and the way to the others."""
 

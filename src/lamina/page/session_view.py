@@ -2,31 +2,25 @@
 
 from collections.abc import Sequence
 from functools import partial
-from urllib.parse import urlencode
 
 from nicegui import ui
 from nicegui.element import Element
 
 from lamina.access.types import Right
 from lamina.memory.types import MemoryLayer
+from lamina.page.address import session_address
 from lamina.page.economics import draw_economics
 from lamina.page.entry import confirm, field, moment, score
 from lamina.page.lanes import Drawing
 from lamina.page.noted import NotedPane
 from lamina.page.pieces import action, card, nothing, tag
-from lamina.page.said import STRETCH, SaidPane, stretch_around
+from lamina.page.said import STRETCH, SaidPane, stretch_around, told
 from lamina.page.shell import Frame
 from lamina.page.text import one_line
 from lamina.page.timeline import TimelineDrawing
 from lamina.page.trace import Trace
 from lamina.session.types import Recall, Session
 from lamina.visitor import Visitor
-
-
-def session_address(key: str, *, at: int | None = None, note: str | None = None) -> str:
-    """Where a session is to be seen, at a message or a note."""
-    place = {"at": None if at is None else str(at), "note": note}
-    return "/sessions?" + urlencode({"key": key, **{name: value for name, value in place.items() if value}})
 
 
 class SessionView:
@@ -148,8 +142,8 @@ class SessionView:
             nothing("Nothing that was said here has to do with this.")
         for hit in recall:
             with tag("article", classes="entry"):
-                told = f"#{hit.message.sequence}  {one_line(hit.message.content or 'a tool was used', 240)}"
-                opener = tag("button", told, classes="entry-open", type="button")
+                line = f"#{hit.message.sequence}  {told(hit.message, 240)}"
+                opener = tag("button", line, classes="entry-open", type="button")
                 opener.on("click", partial(self.go_to, hit.message.sequence), [])
                 score(hit.score, hit.signals)
 
@@ -158,10 +152,11 @@ class SessionView:
         session = await visitor.session(self._key)
         kept = await visitor.rooms.scopes.list(layer=MemoryLayer.SESSION, text=self._key)
         memories = sum(one.entries for one in kept if one.identifiers.session_id == self._key)
+        archived = f", {session.archived_count:,} of them in the archive" if session.archived_count else ""
         gone = [
-            f"{session.last_sequence:,} messages, {session.archived_count:,} of them in the archive",
-            f"{len(self._trace.notes):,} notes on them",
-            f"{memories:,} memories of the session layer",
+            f"{session.last_sequence:,} messages{archived}",
+            *([f"{len(self._trace.notes):,} notes on them"] if self._trace.notes else []),
+            *([f"{memories:,} memories of the session layer"] if memories else []),
             "vectors, receipts, what the graph read here, and the session's counters",
         ]
         if not await confirm(f"Delete {one_line(self._key, 60)} with everything made of it?", gone):

@@ -6,15 +6,26 @@ from typing import Final
 from nicegui.element import Element
 
 from lamina.access.types import Right
+from lamina.page.address import session_address
 from lamina.page.entry import field, moment, score, with_style
 from lamina.page.pieces import action, card, nothing, tag
-from lamina.page.session_view import SessionView, session_address
+from lamina.page.said import told
+from lamina.page.session_view import SessionView
 from lamina.page.shell import Frame, Page
 from lamina.page.text import one_line
 from lamina.session.types import Recall, Session, SessionPage
 from lamina.visitor import Visitor
 
 _PAGE: Final = 50
+_COLUMNS: Final = (
+    ("Session", ""),
+    ("User", ""),
+    ("Messages", "number"),
+    ("Archived", "number spare"),
+    ("Tokens", "number spare"),
+    ("Last message", ""),
+)
+"""Names, and how they are set; spare ones give way on a narrow screen."""
 
 
 class SessionList:
@@ -75,10 +86,13 @@ class SessionList:
                 command='lamina session append telegram:42:7 "Where did I park?" --user ana',
             )
             return
-        with tag("div", classes="table-box", role="region", aria_label="Sessions", tabindex="0"), tag("table"):
+        with (
+            tag("div", classes="table-box sessions", role="region", aria_label="Sessions", tabindex="0"),
+            tag("table"),
+        ):
             with tag("thead"), tag("tr"):
-                for column in ("Session", "User", "Messages", "Archived", "Tokens", "Last message"):
-                    tag("th", column, scope="col", classes="number" if column in _NUMBERS else "")
+                for column, classes in _COLUMNS:
+                    tag("th", column, scope="col", classes=classes)
             self._rows = tag("tbody")
         foot = tag("div", classes="row")
         self._draw_page(page, foot)
@@ -107,7 +121,7 @@ class SessionList:
             message = hit.message
             with tag("article", classes="entry"):
                 href = session_address(message.session_key, at=message.sequence)
-                tag("a", one_line(message.content or "a tool was used", 240), href=href)
+                tag("a", told(message, 240), href=href)
                 with tag("div", classes="entry-meta"):
                     tag("span", f"{one_line(message.session_key, 80)} #{message.sequence}", classes="mono")
                     moment(message.at)
@@ -121,16 +135,14 @@ class SessionList:
         return visitor
 
 
-_NUMBERS: Final = ("Messages", "Archived", "Tokens")
-
-
 def _draw_session(session: Session) -> None:
     with tag("tr"):
         with tag("td"):
             tag("a", one_line(session.key, 120), href=session_address(session.key), classes="mono")
         tag("td", one_line(session.user_id or "–", 80))
-        for number in (session.last_sequence, session.archived_count, session.total_tokens):
-            tag("td", f"{number:,}", classes="number")
+        tag("td", f"{session.last_sequence:,}", classes="number")
+        for number in (session.archived_count, session.total_tokens):
+            tag("td", f"{number:,}", classes="number spare")
         with tag("td"):
             moment(session.updated_at)
 
