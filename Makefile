@@ -63,7 +63,7 @@ bench: setup
 
 # Nothing of the site comes from the internet, and a warning is an error.
 docs: setup
-	@$(BIN)/python docs/reference/write.py
+	@$(BIN)/python -m docs.reference.write
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "site/index.html"
 

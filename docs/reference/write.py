@@ -1,4 +1,4 @@
-"""Writes the lists of the reference from the source itself: `python docs/reference/write.py`.
+"""Writes the lists of the reference from the source itself: `python -m docs.reference.write`.
 
 Each page is written by hand down to a mark, and by this program below it.
 """
@@ -11,6 +11,7 @@ from pathlib import Path
 
 from opentelemetry.sdk.metrics.export import Histogram, HistogramDataPoint, Metric, NumberDataPoint, Sum
 
+from docs.reference.routes import routes
 from lamina import errors
 from lamina.api.errors import status_of
 from lamina.cli.output import NEXT_STEPS
@@ -126,7 +127,7 @@ def _prometheus(metric: Metric) -> str:
     return name if _kind(metric) != "counter" else name.removesuffix("_total") + "_total"
 
 
-PAGES = {"configuration.md": configuration, "errors.md": error_codes, "metrics.md": metrics}
+PAGES = {"configuration.md": configuration, "errors.md": error_codes, "metrics.md": metrics, "routes.md": routes}
 
 
 def page(name: str) -> str:
