@@ -77,7 +77,7 @@ async def list_memories(
     layer: Annotated[str, Query(description="The layer to list.", examples=["user"])] = "user",
     limit: Annotated[int | None, Query(description="Memories on a page.")] = None,
     cursor: Annotated[str | None, Query(description="Where the page before this one ended.")] = None,
-    tag: Annotated[list[str] | None, Query(description="Only memories with all of these tags.")] = None,
+    tag: Annotated[list[str] | None, Query(description="Only memories with any of these tags.")] = None,
     where: Annotated[str | None, Query(description="A filter on metadata, as JSON.")] = None,
 ) -> Response:
     """One page of a layer's memories, newest first."""

@@ -92,7 +92,7 @@ class MemoryToFind(Body):
     layers: list[str] | None = Field(default=None, description="Only these layers.", examples=[["user"]])
     limit: Limit = Field(default=None, examples=[5])
     threshold: float | None = Field(default=None, description="The least score, from 0 to 1.")
-    tags: list[str] | None = Field(default=None, description="Only memories with all of these tags.")
+    tags: list[str] | None = Field(default=None, description="Only memories with any of these tags.")
     where: dict[str, Any] | None = Field(
         default=None, description="A filter on metadata.", examples=[{"topic": {"in": ["editor", "desktop"]}}]
     )
