@@ -109,6 +109,8 @@ async def test_a_success_with_the_fix_raises_confidence(learning: LearningServic
         once = await learning.get(saved.learning.id)
         assert (once.success_count, once.failure_count) == (1, 0)
         assert once.confidence == pytest.approx(2 / 3)
+        (trial,) = await learning.history(once.id)
+        assert (trial.successes, trial.failures, trial.confidence) == (1, 0, once.confidence)
         tool(1)
         await learning.drain()
     assert (await learning.get(once.id)).success_count == 1, "nothing had failed before the second success"

@@ -304,6 +304,21 @@ async def test_changes_leave_audit_rows(app: App, learning: LearningService) -> 
     assert (rows[-1].actor, rows[-1].session_key, rows[-1].target) == ("ann", "s", "greeting")
 
 
+async def test_the_history_of_a_fix_tells_how_confidence_moved(learning: LearningService, clock: ManualClock) -> None:
+    saved = await learning.save("Wait a minute.", tool="t", error="busy")
+    other = await learning.save("Ask again.", tool="u", error="busy")
+    assert await learning.history(saved.learning.id) == ()
+    began = clock.now()
+    for number, success in enumerate((True, True, False)):
+        clock.advance(60)
+        await learning.record_outcome(saved.learning.id, success=success)
+        await learning.record_outcome(other.learning.id, success=number == 0)
+    trials = await learning.history(saved.learning.id)
+    assert [(one.successes, one.failures) for one in trials] == [(1, 0), (1, 0), (0, 1)]
+    assert [one.confidence for one in trials] == pytest.approx([2 / 3, 3 / 4, 3 / 5])
+    assert [(one.at - began).total_seconds() for one in trials] == [60, 120, 180]
+
+
 async def test_a_change_that_fails_leaves_no_audit_row(app: App, learning: LearningService) -> None:
     def broken(*_: object) -> None:
         raise ProviderError("the graph is gone")

@@ -19,6 +19,7 @@ BY_ID: dict[str, Verb] = {
     "get": lambda learning, id: learning.get(id),
     "set_fix": lambda learning, id: learning.set_fix(id, "mine now"),
     "record_outcome": lambda learning, id: learning.record_outcome(id, success=False),
+    "history": lambda learning, id: learning.history(id),
     "delete": lambda learning, id: learning.delete(id),
 }
 READING: dict[str, Verb] = {

@@ -77,4 +77,5 @@ audit_log = sa.Table(
     sa.Column("details", Json, nullable=False),
     sa.Index("ix_audit_log_tenant_row", "tenant", "row"),
     sa.Index("ix_audit_log_tenant_session_key", "tenant", "session_key"),
+    sa.Index("ix_audit_log_tenant_target_row", "tenant", "target", "row"),
 )

@@ -27,6 +27,7 @@ from lamina.learning.observation import Call, Noted, prepare
 from lamina.learning.saving import LearningSaver, slot_of
 from lamina.learning.settings import LearningSettings
 from lamina.learning.trial import Key, Trials
+from lamina.learning.trial_log import OUTCOME, outcome_details
 from lamina.learning.types import EngineCounters, Learning
 from lamina.learning.writing import Draft, Saved, count_outcomes
 from lamina.observability.metrics import Metrics
@@ -249,9 +250,13 @@ class LearningEngine:
         moment = self._clock.now()
 
         async def count(tenant: str, id: str, won: int, lost: int) -> None:
-            await self._database.write(
-                lambda link: count_outcomes(link, tenant, id, successes=won, failures=lost, now=moment)
-            )
+            def work(link: Link) -> None:
+                counted = count_outcomes(link, tenant, id, successes=won, failures=lost, now=moment)
+                if counted is not None:
+                    details = outcome_details(counted, won, lost)
+                    self._audit.add(link, tenant=tenant, action=OUTCOME, actor="agent", target=id, details=details)
+
+            await self._database.write(work)
 
         await asyncio.gather(
             *(self._isolated(count(tenant, id, *counts), id) for (tenant, id), counts in outcomes.items())

@@ -30,6 +30,7 @@ from lamina.learning.reading import (
 from lamina.learning.rows import identity_of, learning_from_row
 from lamina.learning.saving import LearningSaver, slot_of
 from lamina.learning.selection import Selection
+from lamina.learning.trial_log import OUTCOME, outcome_details, read_trials
 from lamina.learning.types import (
     CleanUpResult,
     EngineCounters,
@@ -39,6 +40,7 @@ from lamina.learning.types import (
     LearningPage,
     LearningStatistics,
     SaveLearningResult,
+    Trial,
 )
 from lamina.learning.wrapper import Watch
 from lamina.learning.writing import Saved, change, choose, count_outcomes, remove
@@ -175,7 +177,7 @@ class LearningService(CheckedLearning):
                 won = 1 if success else 0
                 counted = count_outcomes(link, self.tenant, known.id, successes=won, failures=1 - won, now=now)
                 if counted is not None:
-                    self._report(link, "learning_outcome", known.id, {"success": bool(won)}, session)
+                    self._report(link, OUTCOME, known.id, outcome_details(counted, won, 1 - won), session)
                 return counted
 
             counted = await self.database.write(work)
@@ -202,6 +204,12 @@ class LearningService(CheckedLearning):
             if found is None:
                 raise _not_found(id)
             return found
+
+    async def history(self, id: str) -> tuple[Trial, ...]:
+        """How confidence in its fix moved, oldest first, as the audit log tells. Raises LearningNotFoundError."""
+        with self._verb("learning_history"):
+            known = await self.get(id)
+            return await self.database.read(lambda link: read_trials(link, self.tenant, known.id))
 
     async def list(
         self,

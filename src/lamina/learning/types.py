@@ -71,6 +71,16 @@ class SaveLearningResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """A moment at which a fix was tried, and how far it was trusted after that."""
+
+    at: datetime
+    successes: int
+    failures: int
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LearningHit:
     """A learning that was found. `score` is within [0, 1]; `explain` holds its parts and the confidence."""
 

@@ -19,6 +19,7 @@ class SyncLearning(Twin[LearningService]):
     record_outcome = blocking(LearningService.record_outcome)
     fix_for = blocking(LearningService.fix_for)
     get = blocking(LearningService.get)
+    history = blocking(LearningService.history)
     list = blocking(LearningService.list)
     search = blocking(LearningService.search)
     delete = blocking(LearningService.delete)
