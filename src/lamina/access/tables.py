@@ -29,6 +29,7 @@ idempotency = sa.Table(
     sa.Column("actor", Text, nullable=False),
     sa.Column("key", Text, nullable=False),
     sa.Column("request", sa.LargeBinary, nullable=False),  # a digest
+    sa.Column("id", Text, nullable=False),  # for what the request makes
     sa.Column("claim", Text, nullable=False),  # of whoever works on it
     sa.Column("claimed_at", sa.BigInteger, nullable=False),
     sa.Column("status", sa.Integer, nullable=True),  # none until there is an answer

@@ -36,6 +36,7 @@ def upgrade() -> None:
         sa.Column("actor", text, nullable=False),
         sa.Column("key", text, nullable=False),
         sa.Column("request", sa.LargeBinary, nullable=False),
+        sa.Column("id", text, nullable=False),
         sa.Column("claim", text, nullable=False),
         sa.Column("claimed_at", sa.BigInteger, nullable=False),
         sa.Column("status", sa.Integer, nullable=True),
