@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-import mcp_types as types
+from mcp import types
 from pydantic import ValidationError
 
 from lamina.errors import InvalidInputError, LaminaError

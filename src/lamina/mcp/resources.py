@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Final
 from urllib.parse import quote, unquote, urlsplit
 
-import mcp_types as types
+from mcp import types
 
 from lamina.access.types import Right
 from lamina.context.messages import message_item

@@ -9,7 +9,6 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
-from pydantic_core.core_schema import NullableSchema
 
 from lamina.context.rendering import WARNING, safe_text
 from lamina.context.suspicion import findings
@@ -67,7 +66,7 @@ def schema_of(form: type[Form]) -> dict[str, Any]:
 class _Brief(GenerateJsonSchema):
     """What is not set is absent, so nothing is ever null."""
 
-    def nullable_schema(self, schema: NullableSchema) -> JsonSchemaValue:
+    def nullable_schema(self, schema: Any) -> JsonSchemaValue:
         return self.generate_inner(schema["schema"])
 
 

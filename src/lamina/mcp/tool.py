@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
-import mcp_types as types
+from mcp import types
 from pydantic import ValidationError
 
 from lamina.access.types import Right
