@@ -31,6 +31,7 @@ from lamina.api.graph_shapes import (
     TripleToAdd,
     WalkAnswer,
 )
+from lamina.api.idempotent import Once
 from lamina.graph.records import entity_record, neighbour_record, triple_record, visit_record, walk_record
 from lamina.graph.service import MANUAL
 from lamina.graph.types import Direction, Predicate, Reach, Source
@@ -70,17 +71,21 @@ async def find_triples(
     return answer({"triples": [triple_record(one) for one in found]})
 
 
-@router.post("/triples", status_code=201, summary="Add a triple", response_model=TripleAnswer)
-async def add_triple(body: TripleToAdd, visitor: Caller) -> Response:
+@router.post("/triples", status_code=201, summary="Add a triple", response_model=TripleAnswer, responses=refusals(409))
+async def add_triple(body: TripleToAdd, visitor: Caller, once: Once) -> Response:
     """Record a triple, for everybody in the tenant or for whom a layer names."""
     visitor.require(Right.WRITE, operation="graph_add")
     if body.layer is None or body.source is not None:
         visitor.require_unbound(Right.WRITE, operation="graph_add")
-    source = Source(kind=MANUAL, key=new_id()) if body.source is None else Source(**body.source.model_dump())
+    source = Source(kind=MANUAL, key=once or new_id()) if body.source is None else Source(**body.source.model_dump())
     if body.layer is not None:
         whose = check_identifiers(**visitor.identifiers(body.identifiers.given(), operation="graph_add"))
         scope = resolve_scope(visitor.rooms.name, whose, body.layer, operation="graph_add")
         source = replace(source, scope=scope_key(scope).key)
+    if once is not None and source.key == once:  # it may have been added before a crash kept the answer from being given
+        added = await visitor.rooms.graph.find(source=(MANUAL, once), limit=1, reach=Reach.of([source.scope]))
+        if added:
+            return answer(triple_record(added[0]), 201)
     triple = await visitor.rooms.graph.add(
         body.subject,
         body.predicate,
@@ -92,7 +97,7 @@ async def add_triple(body: TripleToAdd, visitor: Caller) -> Response:
     return answer(triple_record(triple), 201)
 
 
-@router.post("/triples/end", summary="End triples", response_model=EndedAnswer)
+@router.post("/triples/end", summary="End triples", response_model=EndedAnswer, responses=refusals(409))
 async def end_triples(body: TriplesToEnd, visitor: Caller) -> Response:
     """Say that something is no longer true; what was true before stays known."""
     visitor.require(Right.WRITE, operation="graph_end")
@@ -101,7 +106,7 @@ async def end_triples(body: TriplesToEnd, visitor: Caller) -> Response:
     return answer({"ended": ended})
 
 
-@router.delete("/triples", summary="Remove triples", response_model=RemovedAnswer)
+@router.delete("/triples", summary="Remove triples", response_model=RemovedAnswer, responses=refusals(409))
 async def remove_triples(
     visitor: Caller,
     whose: Whose,
@@ -115,7 +120,9 @@ async def remove_triples(
     return answer({"removed": await visitor.rooms.graph.remove(subject, predicate, object, reach=reach)})
 
 
-@router.delete("/sources/{kind}/{key:path}", summary="Remove a source", response_model=SourceRemovedAnswer)
+@router.delete(
+    "/sources/{kind}/{key:path}", summary="Remove a source", response_model=SourceRemovedAnswer, responses=refusals(409)
+)
 async def remove_source(
     kind: Annotated[str, Path(description="The kind of the source.", examples=["import"])],
     key: Annotated[str, Path(description="Its key.", examples=["org-chart-2026"])],
@@ -190,7 +197,7 @@ async def find_path(
     return answer({"path": None if found is None else [visit_record(one) for one in found]})
 
 
-@router.put("/aliases", summary="Set an alias", response_model=AliasBody)
+@router.put("/aliases", summary="Set an alias", response_model=AliasBody, responses=refusals(409))
 async def set_alias(body: AliasBody, visitor: Caller) -> Response:
     """Let a name be another name of an entity, for everybody in the tenant."""
     visitor.require_unbound(Right.WRITE, operation="graph_alias")
@@ -198,7 +205,7 @@ async def set_alias(body: AliasBody, visitor: Caller) -> Response:
     return answer({"name": body.name, "alias": body.alias})
 
 
-@router.delete("/aliases", summary="Remove an alias", response_model=AliasRemovedAnswer)
+@router.delete("/aliases", summary="Remove an alias", response_model=AliasRemovedAnswer, responses=refusals(409))
 async def remove_alias(
     alias: Annotated[str, Query(description="The alias.", examples=["Postgres"])], visitor: Caller
 ) -> Response:

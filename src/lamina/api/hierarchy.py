@@ -10,6 +10,7 @@ from starlette.responses import Response
 from lamina.access.types import Right
 from lamina.api.answer import answer
 from lamina.api.caller import Caller
+from lamina.api.errors import refusals
 from lamina.api.shapes import Body
 
 router = APIRouter(prefix="/hierarchy", tags=["hierarchy"])
@@ -59,7 +60,7 @@ async def show_hierarchy(visitor: Caller) -> Response:
     return answer({"links": [dict(link) for link in await visitor.rooms.hierarchy.all()]})
 
 
-@router.put("", summary="Say who belongs to whom", response_model=HierarchyAnswer)
+@router.put("", summary="Say who belongs to whom", response_model=HierarchyAnswer, responses=refusals(409))
 async def set_hierarchy(body: LevelsBody, visitor: Caller) -> Response:
     """Link neighbouring levels: a search with a project then reaches memories of its team, org and company too."""
     visitor.require_unbound(Right.ADMIN, operation="hierarchy_set")
@@ -69,7 +70,9 @@ async def set_hierarchy(body: LevelsBody, visitor: Caller) -> Response:
     return answer({"links": [dict(link) for link in await visitor.rooms.hierarchy.all()]})
 
 
-@router.delete("/{kind}/{id:path}", summary="Forget who belongs to whom", response_model=ForgottenAnswer)
+@router.delete(
+    "/{kind}/{id:path}", summary="Forget who belongs to whom", response_model=ForgottenAnswer, responses=refusals(409)
+)
 async def remove_link(
     kind: Level, id: Annotated[str, Path(description="The project, team or org.")], visitor: Caller
 ) -> Response:

@@ -59,7 +59,9 @@ async def show_status(session_key: SessionKey, visitor: Caller) -> Response:
     return answer(status_record(await visitor.rooms.observation.status(session_key)))
 
 
-@router.post("/{session_key:path}/observe", summary="Observe now", response_model=ObservedAnswer)
+@router.post(
+    "/{session_key:path}/observe", summary="Observe now", response_model=ObservedAnswer, responses=refusals(409)
+)
 async def observe_now(session_key: SessionKey, body: ToObserve, visitor: Caller) -> Response:
     """Write the notes that are due on a conversation now, and say what was done."""
     visitor.require(Right.WRITE, operation="observation_observe")

@@ -62,7 +62,7 @@ async def list_cases(
     return answer({"cases": [case_record(one) for one in found]})
 
 
-@router.post("/purge", summary="Purge held texts", response_model=PurgedAnswer)
+@router.post("/purge", summary="Purge held texts", response_model=PurgedAnswer, responses=refusals(409))
 async def purge_cases(body: ToPurge, visitor: Caller) -> Response:
     """Erase the kept copies and hold the texts back for good. The text in its own room stays there."""
     visitor.require_unbound(Right.ADMIN, operation="quarantine_purge")
@@ -73,7 +73,7 @@ async def purge_cases(body: ToPurge, visitor: Caller) -> Response:
     return answer({"purged": purged})
 
 
-@router.post("/{id}/release", summary="Release a held text", response_model=CaseAnswer, responses=refusals(404))
+@router.post("/{id}/release", summary="Release a held text", response_model=CaseAnswer, responses=refusals(404, 409))
 async def release_case(id: str, visitor: Caller) -> Response:
     """Let a held text through from now on. A changed text is judged anew."""
     visitor.require_unbound(Right.ADMIN, operation="quarantine_release")

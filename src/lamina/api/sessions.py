@@ -3,16 +3,19 @@
 A session's key may hold slashes, so it stands before the name of what is asked for of it.
 """
 
+from dataclasses import replace
 from enum import StrEnum
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
 from starlette.responses import Response
 
+from lamina.access.idempotency import derived_id
 from lamina.access.types import Right
 from lamina.api.answer import answer
 from lamina.api.caller import Caller
 from lamina.api.errors import refusals
+from lamina.api.idempotent import Once
 from lamina.api.session_shapes import (
     AppendedAnswer,
     MessagesAnswer,
@@ -94,7 +97,7 @@ async def recall_messages(body: MessagesToRecall, visitor: Caller) -> Response:
     response_model=AppendedAnswer,
     responses=refusals(404, 409),
 )
-async def append_messages(session_key: SessionKey, body: MessagesToAppend, visitor: Caller) -> Response:
+async def append_messages(session_key: SessionKey, body: MessagesToAppend, visitor: Caller, once: Once) -> Response:
     """Store what was said at the end of a conversation, which begins with it where it is not there yet.
 
     All messages are stored, or none. One whose id the session has already is not stored again: the stored one comes
@@ -104,9 +107,10 @@ async def append_messages(session_key: SessionKey, body: MessagesToAppend, visit
     user = visitor.user(body.user_id, operation="session_append")
     if visitor.grant.bound:
         await visitor.conversation(session_key)
-    stored = await visitor.rooms.sessions.append_many(
-        [one.to_message() for one in body.messages], session_key=session_key, user_id=user
-    )
+    messages = [one.to_message() for one in body.messages]
+    if once is not None:
+        messages = [replace(one, id=one.id or derived_id(once, number)) for number, one in enumerate(messages)]
+    stored = await visitor.rooms.sessions.append_many(messages, session_key=session_key, user_id=user)
     return answer({"messages": [message_record(one) for one in stored]}, 201)
 
 
@@ -143,7 +147,9 @@ async def get_session(session_key: SessionKey, visitor: Caller) -> Response:
     return answer(session_record(await visitor.session(session_key)))
 
 
-@router.delete("/{session_key:path}", summary="Delete a session", response_model=RemovalAnswer, responses=refusals(404))
+@router.delete(
+    "/{session_key:path}", summary="Delete a session", response_model=RemovalAnswer, responses=refusals(404, 409)
+)
 async def delete_session(session_key: SessionKey, visitor: Caller) -> Response:
     """Remove a conversation with everything made of it: messages, archive, notes, vectors, its memories, receipts."""
     visitor.require(Right.WRITE, operation="session_delete")
