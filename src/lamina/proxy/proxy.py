@@ -171,7 +171,7 @@ class Proxy:
                 503,
                 "no_upstream",
                 "There is no model behind this endpoint: set proxy.upstream to the address of one, in lamina.toml or "
-                "as LAMINA_PROXY_UPSTREAM.",
+                "as LAMINA_PROXY__UPSTREAM.",
             )
         return self._upstream
 

@@ -1,5 +1,6 @@
 """Makes the OpenAPI document that FastAPI writes say what is true of this service. Pure."""
 
+import copy
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -25,6 +26,7 @@ _SECURITY: Final = {
 
 def finished(document: Document) -> Document:
     """The document with what FastAPI does not know: keys, one form of error, examples, idempotency keys."""
+    document = copy.deepcopy(document)
     components = document.setdefault("components", {})
     components["securitySchemes"] = _SECURITY
     components["parameters"] = {"IdempotencyKey": _ONCE}

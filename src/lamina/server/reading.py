@@ -36,6 +36,11 @@ class Reply:
     text: Markup
     example: str
 
+    @property
+    def is_success(self) -> bool:
+        """Whether it did what was asked."""
+        return self.status.startswith("2")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
