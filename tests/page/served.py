@@ -42,10 +42,14 @@ class Served:
 
     def post(self, path: str, body: object, *, key: str | None = None) -> Any:
         """What the service answers to a JSON document."""
+        return self.ask("POST", path, body, key=key)
+
+    def ask(self, method: str, path: str, body: object, *, key: str | None = None) -> Any:
+        """The same for any method."""
         headers = {"Content-Type": "application/json"}
         if key is not None:
             headers["Authorization"] = f"Bearer {key}"
-        request = Request(self.url + path, json.dumps(body).encode(), headers)
+        request = Request(self.url + path, json.dumps(body).encode(), headers, method=method)
         with urlopen(request, timeout=30) as answer:
             return json.load(answer)
 
