@@ -76,7 +76,7 @@ async def served(store_url: str, **sections: Any) -> AsyncIterator[Served]:
         stopping = asyncio.Event()
 
         async def answer() -> None:
-            service = Starlette(routes=[Route("/mcp", door)])
+            service = Starlette(routes=[Route("/mcp", door, methods=["POST"])])
             async with door.running(), answering(service, listener, stop_deadline_s=1):
                 await stopping.wait()
 

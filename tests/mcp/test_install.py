@@ -2,13 +2,14 @@
 
 import json
 import os
+import re
 import stat
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.cli.terminal import Terminal
+from tests.cli.terminal import ROOT, Terminal
 
 FILES = {"claude-code": ".mcp.json", "cursor": ".cursor/mcp.json", "vscode": ".vscode/mcp.json"}
 TABLES = {"claude-code": "mcpServers", "cursor": "mcpServers", "vscode": "servers"}
@@ -122,3 +123,17 @@ def test_what_cannot_be_meant_is_refused(terminal: Terminal) -> None:
     assert (
         terminal.run("mcp", "--user", "ann", "install", "--client", "cursor", "--json").error["code"] == "USAGE_ERROR"
     )
+
+
+def test_the_page_shows_what_is_written(terminal: Terminal, tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "mcp.md").read_text(encoding="utf-8")
+    shown = [json.loads(block) for block in re.findall(r"^```json\n(.*?)^```", page, re.MULTILINE | re.DOTALL)]
+    whole = ("--url", "http://127.0.0.1:7077/mcp", "--key", "--user", "ann")
+    made = [
+        installed(terminal, client, *words)["configuration"] for words in (("--user", "ann"), whole) for client in FILES
+    ]
+    for client, one in zip(FILES, made, strict=False):
+        server = one[TABLES[client]]["lamina"]
+        server["command"] = "/home/ann/.venv/bin/lamina"
+        server["args"] = [word.replace(str(tmp_path), "/home/ann/harbour") for word in server["args"]]
+    assert shown == made

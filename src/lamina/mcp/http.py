@@ -62,7 +62,7 @@ class McpApp:
 
 
 def mcp_app(app: App, gate: Gate) -> McpApp:
-    """MCP on an open app, for the path /mcp: `Route("/mcp", mcp_app(app, gate))`, with `running` in the lifespan."""
+    """MCP on an open app, for POST to /mcp, with `running` in the lifespan. There is nothing to GET or to DELETE."""
     return McpApp(app, gate)
 
 
