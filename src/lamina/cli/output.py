@@ -36,6 +36,7 @@ NEXT_STEPS = {
     "SKILL_NOT_ACTIVE": "Look at it with `lamina skill show NAME`, then `lamina skill approve NAME`.",
     "SKILL_FAILED": "Correct the skill or its arguments; `lamina skill show NAME` prints both.",
     "SCRIPT_REFUSED": "Rewrite the lines named above; `lamina skill check FILE` tries a script without keeping it.",
+    "KEY_NOT_FOUND": "`lamina key list --all` shows every key and its id.",
     "UNAUTHORIZED": "Check the credentials; `lamina config show` says which variable holds the key.",
     "CONFIGURATION_ERROR": "`lamina config show` prints every setting and where it came from.",
     "PROVIDER_ERROR": "Try again; `lamina doctor` looks for the cause.",

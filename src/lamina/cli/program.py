@@ -21,6 +21,7 @@ from lamina.cli import (
     files,
     graph,
     hierarchy,
+    key,
     knowledge,
     learning,
     mcp,
@@ -131,6 +132,7 @@ program.add_typer(session.commands, rich_help_panel="Conversations")
 program.add_typer(mcp.commands, rich_help_panel="Conversations")
 for room in (observe, memory_status, proxy, serve):
     program.add_typer(room.commands)
+program.add_typer(key.commands, rich_help_panel="Store")
 for group in (context.commands, quarantine.commands):
     program.add_typer(group, rich_help_panel="Context")
 
