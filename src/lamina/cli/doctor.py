@@ -44,7 +44,9 @@ def doctor(call: Invocation) -> None:
     warnings = sum(check.state == "warning" for check in found)
     document = {"healthy": not problems, "problems": problems, "warnings": warnings}
     call.output.show(
-        {**document, "checks": [asdict(check) for check in found]}, _table(found, narrow=is_narrow(sys.stdout)), Text()
+        {**document, "checks": [asdict(check) for check in found]},
+        checks_table(found, narrow=is_narrow(sys.stdout)),
+        Text(),
     )
     if not call.output.json:
         call.output.console.print(_verdict(problems, warnings))
@@ -65,7 +67,8 @@ def _examine(call: Invocation) -> "list[Check]":
     return [configuration_check(loaded), embedder, *store_checks(loaded.settings.database, model)]
 
 
-def _table(found: "list[Check]", *, narrow: bool) -> Table:
+def checks_table(found: "list[Check]", *, narrow: bool) -> Table:
+    """What was looked at, line by line, each problem with what to do about it."""
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True, style="bold")

@@ -21,6 +21,7 @@ from lamina.cli import (
     files,
     graph,
     hierarchy,
+    init,
     key,
     knowledge,
     learning,
@@ -122,7 +123,7 @@ program = typer.Typer(
 )
 program.callback()(shared_options)
 
-for room in (search, entries, hierarchy, files, models, store, demo, doctor, configuration, evaluation):
+for room in (search, entries, hierarchy, files, models, store, init, demo, doctor, configuration, evaluation):
     program.add_typer(room.commands)
 for group in (knowledge.commands, graph.commands, learning.commands, skill.commands, reference.commands):
     program.add_typer(group, rich_help_panel="Knowledge")
