@@ -78,7 +78,8 @@ class Sheet(ABC):
         # A dialog goes with whatever it was opened from, and the row of a list goes whenever the list is shown anew.
         with ui.context.client.layout, tag("div") as anchor:
             self._dialog = ui.dialog().props("position=right full-height transition-duration=120")
-        with self._dialog, tag("div", classes="card sheet", role="dialog", aria_label=self.title) as self._box:
+        self._dialog.props["aria-label"] = self.title
+        with self._dialog, tag("div", classes="card sheet") as self._box:
             self._draw_all()
         self._dialog.on("hide", anchor.delete, [])
         self._dialog.open()
