@@ -44,7 +44,7 @@ class Served:
         """What the service answers to a JSON document."""
         return self.ask("POST", path, body, key=key)
 
-    def ask(self, method: str, path: str, body: object, *, key: str | None = None) -> Any:
+    def ask(self, method: str, path: str, body: object = None, *, key: str | None = None) -> Any:
         """The same for any method."""
         headers = {"Content-Type": "application/json"}
         if key is not None:

@@ -23,7 +23,17 @@ from lamina.visitor import Visitor
 
 _TICK_S: Final = 2.0
 _KEPT: Final = 60
-_SEARCHES: Final = ("search", "recall", "knowledge_search", "learning_search", "skill_search", "context_retrieve")
+_SEARCHES: Final = (
+    "search",
+    "session_recall",
+    "knowledge_search",
+    "reference_search",
+    "learning_search",
+    "skill_search",
+    "context_retrieve",
+    "context_assemble",
+)
+"""Operations that look for something; an assembly is one search of all layers."""
 _SELDOM: Final = 30
 """Ticks between two looks at what costs more: growth and the store itself."""
 

@@ -24,7 +24,7 @@ A page is a module with a `PAGE` and one line in `pages.py`:
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Literal
+from typing import Final, Literal
 
 from fastapi import Request
 from nicegui import ui
@@ -36,6 +36,7 @@ from lamina.page.pieces import tag
 from lamina.visitor import Visitor
 
 Group = Literal["", "Known", "Kept"]
+_GROUPS: Final[dict[Group, str]] = {"": "", "Known": "What is known", "Kept": "Looking after it"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,23 +114,26 @@ def register(page: Page, pages: Sequence[Page], *, style: str, script: str) -> N
 
 
 async def _draw(frame: Frame, pages: Sequence[Page]) -> None:
-    tag("a", "Skip to content", classes="skip", href="#main")
-    with tag("div", classes="shell"):
-        with tag("header", classes="side"):
+    client = ui.context.client
+    with client.layout.classes("shell"):
+        skip = tag("a", "Skip to content", classes="skip", href="#main")
+        with tag("header", classes="side") as side:
             _navigation(frame, pages)
-        with tag("main", classes="main", id="main", tabindex="-1"):
-            with tag("div", classes="top"):
-                tag("h1", frame.page.title)
-                if frame.page.lead:
-                    tag("p", frame.page.lead, classes="lead")
-            try:
-                await frame.page.build(frame)
-            except LaminaError as error:
-                with tag("div", classes="card notice", role="alert"):
-                    tag("h2", error.message)
-                    tag("p", error.code, classes="code")
-                    if "next" in error.details:
-                        tag("p", str(error.details["next"]))
+    skip.move(target_index=0)  # before NiceGUI's own <main>, in which pages are drawn
+    side.move(target_index=1)
+    client.content.classes("main").props("id=main tabindex=-1")
+    with tag("div", classes="top"):
+        tag("h1", frame.page.title)
+        if frame.page.lead:
+            tag("p", frame.page.lead, classes="lead")
+    try:
+        await frame.page.build(frame)
+    except LaminaError as error:
+        with tag("div", classes="card notice", role="alert"):
+            tag("h2", error.message)
+            tag("p", error.code, classes="code")
+            if "next" in error.details:
+                tag("p", str(error.details["next"]))
 
 
 def _navigation(frame: Frame, pages: Sequence[Page]) -> None:
@@ -140,11 +144,11 @@ def _navigation(frame: Frame, pages: Sequence[Page]) -> None:
         menu = tag("button", "Menu", classes="menu", type="button", aria_expanded="false", aria_controls="nav")
         menu.on("click", js_handler="(event) => lamina.menu(event.currentTarget)")
     with tag("nav", id="nav", aria_label="Pages"):
-        group = ""
+        group: Group = ""
         for page in pages:
             if page.group != group:
                 group = page.group
-                tag("div", group, classes="group")
+                tag("div", _GROUPS[group], classes="group")
             with tag("a", href=page.path) as link:
                 if page is frame.page:
                     link.props["aria-current"] = "page"
