@@ -69,6 +69,11 @@ def test_writing_keeps_everything_that_was_there(terminal: Terminal, tmp_path: P
     assert (again["written"], "backup" in again) == (False, False)
 
 
+def test_a_configuration_that_names_nobody_is_remarked_on(terminal: Terminal) -> None:
+    assert "Nobody is named" in terminal.ok("mcp", "install", "--client", "cursor").err
+    assert "Nobody is named" not in terminal.ok("mcp", "install", "--client", "cursor", "--project", "harbour").err
+
+
 def test_writing_makes_the_file_and_its_folder(terminal: Terminal, tmp_path: Path) -> None:
     assert "Written to" in terminal.ok("mcp", "install", "--client", "vscode", "--user", "ann", "--write").err
     assert set(json.loads((tmp_path / ".vscode/mcp.json").read_text())["servers"]) == {"lamina"}

@@ -152,6 +152,8 @@ async def test_what_does_not_fit_is_refused_and_says_what_to_do(client: Client) 
     assert (await refused(client, "memory_add", content="x" * 500_000))["code"] == "CONTENT_TOO_LONG"
     assert (await refused(client, "session_recall", query="Porto", session="s2"))["code"] == "SESSION_NOT_FOUND"
     assert (await refused(client, "memory_update", id="x"))["code"] == "INVALID_INPUT"
+    for arguments in ({}, {"note": "nothing"}):
+        assert (await refused(client, "session_recall", **arguments))["code"] == "INVALID_INPUT"
     with pytest.raises(Exception, match="There is no tool"):
         await client.call_tool("memory_forget_everything", {})
     for uri in ("lamina://sessions/s2", "lamina://sessions/", "lamina://sessions/s1/all", "file:///etc/passwd"):

@@ -43,7 +43,10 @@ def mcp(call: Invocation, read_only: _ReadOnly = False) -> None:
 
         from lamina.mcp.stdio import local_connection
 
-        await _until_stopped(app, local_connection(app, call.identifiers, os.environ, read_only=read_only))
+        connection = local_connection(app, call.identifiers, os.environ, read_only=read_only)
+        if not connection.identifiers:
+            call.output.note("Nobody is named, so nothing can be remembered: give --user, --project or X_LAMINA_USER")
+        await _until_stopped(app, connection)
 
     call.remark_if_off("knowledge")
     call.run(serve, create=True)
@@ -124,6 +127,8 @@ def _show(call: Invocation, path: Path, wanted: dict[str, Any], *, write: bool, 
     document = {"path": str(path), "configuration": wanted, "written": text is not None}
     document |= {} if kept is None else {"backup": str(kept)}
     call.output.show(document, json.dumps(wanted, indent=2, ensure_ascii=False))
+    if not call.identifiers:
+        call.output.note("Nobody is named, so nothing can be remembered: add --user or --project")
     if not write:
         call.output.note(f"Put this into {path}, or run the command again with --write")
     elif text is None:

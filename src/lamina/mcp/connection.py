@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import cast
 
 from lamina.access.types import Right
-from lamina.errors import ForbiddenError
 from lamina.memory.types import IDENTIFIER_NAMES, IdentifierArguments, MemoryLayer
 from lamina.memory.validate import check_identifiers
 from lamina.session.reading import session_not_found
@@ -42,18 +41,8 @@ class Connection:
         return key
 
     def require_own(self, layer: MemoryLayer | str, *, operation: str) -> None:
-        """Raise ForbiddenError where a bound key would change a layer it is not bound to, such as its company's.
-
-        Reading those is fine: that is what they are for.
-        """
-        grant = self.visitor.grant
-        wanted = MemoryLayer.parse(layer, operation=operation)
-        if grant.bound and not set(wanted.required) <= set(self.identifiers):
-            raise ForbiddenError(
-                f"This key may not change memories of the {wanted} layer.",
-                operation=operation,
-                details={"layer": wanted.value, "bound_to": sorted(grant.identifiers.to_dict())},
-            )
+        """Raise ForbiddenError where a bound key would change memories that it only may read, such as its company's."""
+        self.visitor.require_own(layer, cast(Mapping[str, str], self.identifiers), operation=operation)
 
     def may(self, right: Right, *, shared: bool) -> bool:
         """Whether the key has a right; `shared` for what concerns the whole tenant."""

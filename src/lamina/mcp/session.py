@@ -6,7 +6,6 @@ from typing import Any, Final
 from pydantic import Field
 
 from lamina.context.messages import message_item
-from lamina.errors import InvalidInputError
 from lamina.mcp.connection import Connection
 from lamina.mcp.shown import Form, Said, warning_of
 from lamina.mcp.tool import Tool
@@ -51,8 +50,6 @@ class Recalled(Form):
 
 async def recall(connection: Connection, given: RecallSession) -> Recalled:
     """Find messages again, in conversations within reach."""
-    if given.query is None and given.first is None and given.last is None and given.note is None:
-        raise InvalidInputError("Say what to recall: a query, a range of messages, or a note.")
     key = given.session or await connection.current_session()
     if key is not None:
         await connection.session(key)
