@@ -8,11 +8,12 @@ same words, and no key can be read back from it.
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from lamina.errors import InvalidInputError
 from lamina.kernel.checks import check_name
+from lamina.memory.types import Identifiers
 from lamina.proxy.error import EndpointError
 from lamina.proxy.headers import SESSION, USER, RawHeaders, credentials, text_of
 from lamina.session.checked import check_session_key
@@ -31,6 +32,8 @@ class Caller:
     user_id: str | None = None
     named: bool = False
     """Whether the client named the session or the user, so that one session may hold several conversations."""
+    bound_to: Identifiers = field(default_factory=Identifiers)
+    """Whom the caller's key is for, where it is for somebody: that decides what is known to them."""
     credential: bytes = b""
     """A digest of the caller's credentials, for this process only."""
 

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from types import TracebackType
@@ -38,6 +39,8 @@ except ImportError as missing:
 _log = logging.getLogger("lamina.proxy")
 _PREFIX: Final = b"/v1"
 _METHODS: Final = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"]
+_EMBEDDINGS: Final = "/v1/embeddings"
+_MODELS: Final = re.compile(r"/v1/models(/|$)")
 _MEGABYTE: Final = 1_000_000
 Answer = Response | Relay
 Handler = Callable[[Request, bytes], Awaitable[Answer]]
@@ -76,7 +79,7 @@ class Proxy:
                 Route("/metrics", self._guarded(self._metrics), methods=["GET"]),
                 Route("/v1/chat/completions", self._guarded(self._turn(ChatForm())), methods=["POST"]),
                 Route("/v1/responses", self._guarded(self._turn(ResponsesForm())), methods=["POST"]),
-                Route("/v1/embeddings", self._guarded(self._embeddings), methods=["POST"]),
+                Route(_EMBEDDINGS, self._guarded(self._embeddings), methods=["POST"]),
                 Route("/v1/{path:path}", self._guarded(self._passed), methods=_METHODS),
             ],
             exception_handlers={404: _unknown_path, Exception: self._unexpected},
@@ -184,12 +187,20 @@ class Proxy:
 
     async def _passed(self, request: Request, body: bytes) -> Relay:
         """Pass a request on as it is."""
-        _visitor(request, Right.WRITE)
+        self._refuse_shared(_visitor(request, Right.WRITE), request)
 
         async def prepare() -> Outgoing:
             return self._outgoing(request, body)
 
         return Relay(self._asked(), self.app.metrics, prepare)
+
+    def _refuse_shared(self, visitor: Visitor, request: Request) -> None:
+        """Whoever has a key of ours and asks with our account must not reach what others have stored under it."""
+        harmless = request.url.path == _EMBEDDINGS or (request.method == "GET" and _MODELS.match(request.url.path))
+        if visitor.grant.key_id is not None and self._upstream_key is not None and not harmless:
+            raise EndpointError(
+                403, "shared_account", "This would reach what others keep at the upstream: its account is shared."
+            )
 
     def _outgoing(self, request: Request, body: bytes) -> Outgoing:
         return Outgoing(

@@ -20,10 +20,9 @@ from lamina.context.receipt import Prompt
 from lamina.endpoint.settings import ProxySettings
 from lamina.errors import ForbiddenError, LaminaError, OperationTimeoutError, SessionNotFoundError
 from lamina.house.tenant import Tenant
-from lamina.memory.types import Identifiers
 from lamina.proxy.answer import Listening
 from lamina.proxy.caller import Caller, caller_of
-from lamina.proxy.error import EndpointError
+from lamina.proxy.error import EndpointError, error_answer
 from lamina.proxy.form import Body, ChatMessage, Form, offered_tools
 from lamina.proxy.headers import RECEIPT, SESSION, WITHOUT, RawHeaders
 from lamina.proxy.incoming import Said, latest_user_text, said_in
@@ -62,13 +61,15 @@ class Turns:
     async def prepare(self, form: Form, visitor: Visitor, headers: RawHeaders, sent: bytes) -> Prepared:
         """The request with context in it; what is no conversation passes as it is.
 
-        Raises EndpointError for headers that name nothing, and for a session of another user; ForbiddenError and
-        SessionNotFoundError for what the visitor's key is not for.
+        Raises EndpointError for headers that name nothing, for a session of another user, and for what the visitor's
+        key is not for.
         """
         try:
             return await self._prepared(form, visitor, headers, sent)
-        except (EndpointError, ForbiddenError, SessionNotFoundError):
+        except EndpointError:
             raise
+        except (ForbiddenError, SessionNotFoundError) as error:
+            raise error_answer(error) from None
         except Exception as error:  # noqa: BLE001 -- isolation: what we cannot read is the upstream's to judge
             self._failed(type(error).__name__)
             return Prepared(body=sent)
@@ -134,7 +135,7 @@ class Turns:
             base,
             [Message(role="user", text=latest_user_text(messages))],
             session_key=caller.session_key,
-            identifiers=Identifiers(user_id=caller.user_id),
+            identifiers=replace(caller.bound_to, user_id=caller.user_id),
         )
 
     async def _changed(
@@ -205,7 +206,8 @@ async def _within_reach(visitor: Visitor, caller: Caller) -> Caller:
     """The caller as the visitor's key has it: whoever is bound to a user is that user, in sessions of their own."""
     if not visitor.grant.bound:
         return caller
-    bound = replace(caller, user_id=visitor.user(caller.user_id, operation=OPERATION))
+    user = visitor.user(caller.user_id, operation=OPERATION)
+    bound = replace(caller, user_id=user, bound_to=visitor.grant.identifiers)
     if bound.session_key is not None:
         await visitor.conversation(bound.session_key)
     return bound
