@@ -2,7 +2,19 @@
 
 from typing import Final
 
-from lamina.page import knowledge, memories, overview, playground, sessions
+from lamina.page import (
+    audit,
+    graph,
+    keys,
+    knowledge,
+    learnings,
+    memories,
+    overview,
+    playground,
+    quarantine,
+    sessions,
+    skills,
+)
 from lamina.page.shell import Page
 
 PAGES: Final[tuple[Page, ...]] = (
@@ -11,4 +23,10 @@ PAGES: Final[tuple[Page, ...]] = (
     memories.PAGE,
     knowledge.PAGE,
     sessions.PAGE,
+    learnings.PAGE,
+    skills.PAGE,
+    graph.PAGE,
+    audit.PAGE,
+    quarantine.PAGE,
+    keys.PAGE,
 )
