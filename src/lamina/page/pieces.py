@@ -77,6 +77,11 @@ def columns(values: Sequence[tuple[str, int]], *, label: str) -> Element:
     return box
 
 
+def times(count: int) -> str:
+    """How often something happened, in words."""
+    return {0: "never", 1: "once", 2: "twice"}.get(count, f"{count:,} times")
+
+
 def nothing(title: str, *steps: str, command: str = "") -> Element:
     """What is said where there is nothing: why, what to do next, and the command that does it."""
     with tag("div", classes="nothing") as box:
