@@ -3,16 +3,17 @@
 from datetime import datetime
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from lamina.access.types import Right
 from lamina.api.answer import answer
 from lamina.api.caller import Caller
+from lamina.api.resource import resource
 from lamina.knowledge.records import audit_record
 
-router = APIRouter(prefix="/audit", tags=["audit"])
+router = resource("/v1/audit", tag="audit")
 
 
 class AuditRowAnswer(BaseModel):

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from starlette.responses import Response
 
 from lamina.access.types import Right
@@ -19,6 +19,7 @@ from lamina.api.context_shapes import (
     TurnToAssemble,
 )
 from lamina.api.errors import refusals
+from lamina.api.resource import resource
 from lamina.api.shapes import IdentifiersBody
 from lamina.context.records import item_record, retrieval_record
 from lamina.context.types import TURN_LAYERS
@@ -26,7 +27,7 @@ from lamina.errors import ReceiptNotFoundError, SessionNotFoundError
 from lamina.session.checked import check_session_key
 from lamina.visitor import Visitor
 
-router = APIRouter(prefix="/context", tags=["context"])
+router = resource("/v1/context", tag="context")
 
 
 @router.post("/retrieve", summary="Retrieve context", response_model=ContextAnswer, responses=refusals(404))

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import Path, Query
 from starlette.responses import Response
 
 from lamina.access.types import Right
@@ -32,6 +32,7 @@ from lamina.api.graph_shapes import (
     WalkAnswer,
 )
 from lamina.api.idempotent import Once
+from lamina.api.resource import resource
 from lamina.graph.records import entity_record, neighbour_record, triple_record, visit_record, walk_record
 from lamina.graph.service import MANUAL
 from lamina.graph.types import Direction, Predicate, Reach, Source
@@ -41,7 +42,7 @@ from lamina.memory.rows import scope_key
 from lamina.memory.validate import check_identifiers
 from lamina.visitor import Visitor
 
-router = APIRouter(prefix="/graph", tags=["graph"])
+router = resource("/v1/graph", tag="graph")
 
 _Name = Annotated[str, Query(description="The entity; case and quotes do not count.", examples=["PostgreSQL"])]
 _Predicates = Annotated[list[Predicate], Query(alias="predicate", description="Only these relations.")]
@@ -82,7 +83,9 @@ async def add_triple(body: TripleToAdd, visitor: Caller, once: Once) -> Response
         whose = check_identifiers(**visitor.identifiers(body.identifiers.given(), operation="graph_add"))
         scope = resolve_scope(visitor.rooms.name, whose, body.layer, operation="graph_add")
         source = replace(source, scope=scope_key(scope).key)
-    if once is not None and source.key == once:  # it may have been added before a crash kept the answer from being given
+    if (
+        once is not None and source.key == once
+    ):  # it may have been added before a crash kept the answer from being given
         added = await visitor.rooms.graph.find(source=(MANUAL, once), limit=1, reach=Reach.of([source.scope]))
         if added:
             return answer(triple_record(added[0]), 201)

@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Annotated
 
-from fastapi import APIRouter, Path
+from fastapi import Path
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
@@ -11,9 +11,10 @@ from lamina.access.types import Right
 from lamina.api.answer import answer
 from lamina.api.caller import Caller
 from lamina.api.errors import refusals
+from lamina.api.resource import resource
 from lamina.api.shapes import Body
 
-router = APIRouter(prefix="/hierarchy", tags=["hierarchy"])
+router = resource("/v1/hierarchy", tag="hierarchy")
 
 
 class Level(StrEnum):

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
@@ -12,9 +12,10 @@ from lamina.access.types import Right
 from lamina.api.answer import answer
 from lamina.api.caller import Caller
 from lamina.api.errors import refusals
+from lamina.api.resource import resource
 from lamina.api.shapes import NOBODY, Body, IdentifiersBody
 
-router = APIRouter(prefix="/keys", tags=["keys"])
+router = resource("/v1/keys", tag="keys")
 
 
 class KeyToCreate(Body):

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import Path, Query
 from starlette.responses import Response
 
 from lamina.access.types import Right
@@ -18,13 +18,14 @@ from lamina.api.knowledge_shapes import (
     SavedKnowledge,
     StoredKnowledge,
 )
+from lamina.api.resource import resource
 from lamina.api.shapes import Done
 from lamina.knowledge.records import entry_record, hit_record, version_record
 from lamina.knowledge.service import KnowledgeService
 from lamina.knowledge.types import Category
 from lamina.visitor import Visitor
 
-router = APIRouter(prefix="/knowledge", tags=["knowledge"])
+router = resource("/v1/knowledge", tag="knowledge")
 
 Key = Annotated[str, Path(description="The key.", examples=["deploy-rule"])]
 

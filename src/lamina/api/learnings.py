@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import Path, Query
 from starlette.responses import Response
 
 from lamina.access.types import Right
@@ -21,13 +21,14 @@ from lamina.api.learning_shapes import (
     SavedLearning,
     StoredLearning,
 )
+from lamina.api.resource import resource
 from lamina.api.shapes import Done
 from lamina.learning.records import learning_hit_record, learning_record, statistics_record
 from lamina.learning.service import LearningService
 from lamina.learning.types import LearningCategory, SaveLearningResult
 from lamina.visitor import Visitor
 
-router = APIRouter(prefix="/learnings", tags=["learnings"])
+router = resource("/v1/learnings", tag="learnings")
 
 LearningId = Annotated[str, Path(description="The learning's id.", examples=["01a1e027-1d08-7722-8df3-f39714a0d2fe"])]
 

@@ -3,7 +3,7 @@
 import json
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query
+from fastapi import Path, Query
 from starlette.responses import Response
 
 from lamina.access.idempotency import derived_id
@@ -25,6 +25,7 @@ from lamina.api.memory_shapes import (
     MemoryToFind,
     StoredMemory,
 )
+from lamina.api.resource import resource
 from lamina.api.shapes import Done
 from lamina.errors import InvalidFilterError, MemoryNotFoundError
 from lamina.memory.records import entry_record, results_record, revision_record
@@ -32,7 +33,7 @@ from lamina.memory.service import KEEP
 from lamina.memory.types import AddResult, MemoryEntry
 from lamina.visitor import Visitor
 
-router = APIRouter(prefix="/memories", tags=["memories"])
+router = resource("/v1/memories", tag="memories")
 
 MemoryId = Annotated[str, Path(description="The memory's id.", examples=["01a1e027-1d08-7722-8df3-f39714a0d2fe"])]
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from starlette.responses import Response
 
 from lamina.access.types import Right
@@ -17,10 +17,11 @@ from lamina.api.note_shapes import (
     TimelineAnswer,
     ToObserve,
 )
+from lamina.api.resource import resource
 from lamina.api.sessions import SessionKey
 from lamina.observation.records import note_record, report_record, status_record, timeline_record
 
-router = APIRouter(prefix="/sessions", tags=["sessions"], responses=refusals(404))
+router = resource("/v1/sessions", tag="sessions", also=(404,))
 
 _Newest = Annotated[int, Query(description="Only so many, the newest; 0 for all.")]
 

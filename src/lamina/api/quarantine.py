@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
@@ -11,11 +11,12 @@ from lamina.access.types import Right
 from lamina.api.answer import answer
 from lamina.api.caller import Caller
 from lamina.api.errors import refusals
+from lamina.api.resource import resource
 from lamina.api.shapes import Body
 from lamina.context.quarantine import State
 from lamina.context.records import case_record
 
-router = APIRouter(prefix="/quarantine", tags=["quarantine"])
+router = resource("/v1/quarantine", tag="quarantine")
 
 
 class CaseAnswer(BaseModel):

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import Path, Query
 from starlette.responses import Response
 
 from lamina.access.types import Right
@@ -16,13 +16,14 @@ from lamina.api.knowledge_shapes import (
     ReferenceToSave,
     StoredReference,
 )
+from lamina.api.resource import resource
 from lamina.api.shapes import Done
 from lamina.knowledge.records import reference_hit_record, reference_record
 from lamina.knowledge.reference import ReferenceService
 from lamina.knowledge.types import ReferenceType
 from lamina.visitor import Visitor
 
-router = APIRouter(prefix="/references", tags=["references"])
+router = resource("/v1/references", tag="references")
 
 Name = Annotated[str, Path(description="The name.", examples=["deploy-guide"])]
 

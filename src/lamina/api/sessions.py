@@ -7,7 +7,7 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import Path, Query
 from starlette.responses import Response
 
 from lamina.access.idempotency import derived_id
@@ -16,6 +16,7 @@ from lamina.api.answer import answer
 from lamina.api.caller import Caller
 from lamina.api.errors import refusals
 from lamina.api.idempotent import Once
+from lamina.api.resource import resource
 from lamina.api.session_shapes import (
     AppendedAnswer,
     MessagesAnswer,
@@ -28,7 +29,7 @@ from lamina.api.session_shapes import (
 )
 from lamina.session.records import message_record, recall_record, removal_record, session_record
 
-router = APIRouter(prefix="/sessions", tags=["sessions"])
+router = resource("/v1/sessions", tag="sessions")
 
 SessionKey = Annotated[str, Path(description="The session's key.", examples=["telegram:42:7"])]
 

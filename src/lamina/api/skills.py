@@ -2,13 +2,14 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import Path, Query
 from starlette.responses import Response
 
 from lamina.access.types import Right
 from lamina.api.answer import answer
 from lamina.api.caller import Caller
 from lamina.api.errors import refusals
+from lamina.api.resource import resource
 from lamina.api.shapes import Done
 from lamina.api.skill_shapes import (
     DecisionOnSkill,
@@ -27,7 +28,7 @@ from lamina.skill.service import SkillService
 from lamina.skill.types import SkillStatus, SkillType
 from lamina.visitor import Visitor
 
-router = APIRouter(prefix="/skills", tags=["skills"])
+router = resource("/v1/skills", tag="skills")
 
 Name = Annotated[str, Path(description="The skill's name.", examples=["release-notes"])]
 

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from dataclasses import asdict
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Query, Request
+from fastapi import Query, Request
 from pydantic import BaseModel, Field
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response, StreamingResponse
@@ -13,10 +13,11 @@ from lamina.access.types import Right
 from lamina.api.answer import answer
 from lamina.api.caller import Caller
 from lamina.api.errors import refusals
+from lamina.api.resource import resource
 from lamina.errors import InvalidInputError
 from lamina.memory.transfer import OnConflict
 
-router = APIRouter(tags=["transfer"])
+router = resource("/v1", tag="transfer")
 
 MEDIA_TYPE: Final = "application/x-ndjson"
 _PIECE: Final = 65_536

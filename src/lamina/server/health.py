@@ -11,13 +11,14 @@ from lamina.access.types import Right
 from lamina.api.answer import answer
 from lamina.api.caller import Caller
 from lamina.api.errors import refusals
+from lamina.api.resource import operation_id
 from lamina.app import App
 from lamina.database.link import Link
 from lamina.database.migrate import HEAD
 from lamina.errors import ForbiddenError, LaminaError
 from lamina.observability.prometheus import CONTENT_TYPE, render_prometheus
 
-router = APIRouter(tags=["service"])
+router = APIRouter(tags=["service"], generate_unique_id_function=operation_id)
 
 
 class Alive(BaseModel):

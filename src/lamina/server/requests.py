@@ -3,8 +3,10 @@
 It is also the last handler: a fault of ours is one request's, is logged, and tells the caller nothing of the inside.
 """
 
+import itertools
 import logging
 import re
+import secrets
 from typing import Final
 
 from starlette.datastructures import MutableHeaders
@@ -12,7 +14,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lamina.api.errors import refused
 from lamina.errors import LaminaError
-from lamina.kernel.ids import new_id
 from lamina.observability.logging import current_request
 from lamina.observability.metrics import Metrics
 
@@ -35,13 +36,15 @@ class Requests:
     def __init__(self, app: ASGIApp, *, metrics: Metrics) -> None:
         self._app = app
         self._metrics = metrics
+        self._name = secrets.token_hex(8)
+        self._numbers = itertools.count(1)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        id = _id_of(scope)
+        id = _given_id(scope) or f"{self._name}-{next(self._numbers):x}"
         started, status = self._metrics.monotonic(), 0
 
         async def sending(message: Message) -> None:
@@ -68,12 +71,12 @@ class Requests:
             current_request.reset(token)
 
 
-def _id_of(scope: Scope) -> str:
-    """The id that the caller gave the request, where it can be one, else a new one."""
+def _given_id(scope: Scope) -> str | None:
+    """The id that the caller gave the request, where it can be one."""
     for name, value in scope["headers"]:
         if name == _NAME and _SANE.fullmatch(value):
             return str(value, "ascii")
-    return new_id()
+    return None
 
 
 def _add_headers(headers: MutableHeaders, id: str, path: str) -> None:

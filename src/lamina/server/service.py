@@ -11,13 +11,12 @@ from lamina.errors import ConfigurationError
 
 try:
     from fastapi import FastAPI
-    from fastapi.routing import APIRoute
     from starlette.middleware.cors import CORSMiddleware
     from starlette.routing import Route
 
     from lamina.api.errors import handle_errors
     from lamina.api.idempotent import Idempotent
-    from lamina.api.routes import api_router
+    from lamina.api.routes import api_routes
     from lamina.proxy.proxy import Proxy
     from lamina.server import health
     from lamina.server.documentation import DESCRIPTION, documentation
@@ -58,16 +57,13 @@ def create_service(app: App) -> FastAPI:
         version=__version__,
         description=DESCRIPTION,
         openapi_url=None,
-        generate_unique_id_function=_operation_id,
         lifespan=lifespan,
         redirect_slashes=False,
     )
     service.state.lamina = app
     service.state.gate = gate
     handle_errors(service)
-    service.include_router(health.router)
-    service.include_router(api_router())
-    service.router.routes += [*documentation(service), *_endpoint(proxy)]
+    service.router.routes += [*health.router.routes, *api_routes(), *documentation(service), *_endpoint(proxy)]
     if mcp is not None:
         service.router.routes.append(Route(_MCP, mcp, methods=["POST"], include_in_schema=False))
     if settings.page:
@@ -76,11 +72,6 @@ def create_service(app: App) -> FastAPI:
         mount_page(service, app, gate)  # last: it takes every path that is left
     _stand_before(service, app)
     return service
-
-
-def _operation_id(route: APIRoute) -> str:
-    """The name of the route's function: it stays when paths move."""
-    return route.name
 
 
 def _endpoint(proxy: Proxy) -> list[Route]:
