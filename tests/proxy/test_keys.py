@@ -4,7 +4,7 @@ import asyncio
 import shutil
 import threading
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,6 +15,7 @@ import pytest
 
 from lamina.access.secret import new_secret
 from lamina.app import App, open
+from lamina.errors import SessionNotFoundError
 from lamina.server.running import serving
 from lamina.session.types import Message
 from tests.llm.scripted import ChatServer, running
@@ -58,12 +59,13 @@ class Service:
         return answer.choices[0].message.content
 
     def messages(self, tenant: str, key: str, count: int) -> tuple[Message, ...]:
-        """What is stored of a session, once there is so much of it."""
+        """What is stored of a session, once there is so much of it: it is stored in the background."""
         for _ in range(5000):
-            stored = self.run(lambda app: app.for_tenant(tenant).sessions.messages(key, archived=None))
-            if len(stored) >= count:
-                return stored
-        raise AssertionError(f"{len(stored)} of {count} messages are stored")
+            with suppress(SessionNotFoundError):
+                stored = self.run(lambda app: app.for_tenant(tenant).sessions.messages(key, archived=None))
+                if len(stored) >= count:
+                    return stored
+        raise AssertionError(f"fewer than {count} messages are stored")
 
     def ask(self, method: str, path: str, who: str, **options: Any) -> httpx2.Response:
         headers = {"authorization": f"Bearer {self.keys[who]}", **options.pop("headers", {})}
