@@ -52,6 +52,7 @@ def create_server(app: App, connect: Connect) -> Server[Any]:
         title="Lamina",
         description="The memory and context layer for LLM agents",
         instructions=_INSTRUCTIONS,
+        get_tool_input_schema=_input_schema,  # else it lists every tool to find the one that is called
         on_list_tools=door.list_tools,
         on_call_tool=door.call_tool,
         on_list_resources=door.list_resources,
@@ -113,3 +114,8 @@ class _Door:
             raise MCPError.from_error_data(protocol_error(error)) from None
         message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=made.text))
         return types.GetPromptResult(description=_PROMPT.description, messages=[message])
+
+
+def _input_schema(name: str) -> dict[str, Any] | None:
+    tool = TOOLS.get(name)
+    return None if tool is None else tool.described.input_schema
