@@ -14,9 +14,9 @@ NAMELESS = """() => [...document.querySelectorAll("a, button, input, textarea, s
     .map((one) => one.outerHTML.slice(0, 200))"""
 FOCUSED = """() => {
     const one = document.activeElement, box = one.closest(".q-field");
-    const outline = getComputedStyle(one).outlineStyle !== "none";
+    const style = getComputedStyle(one);
     return { name: one.innerText || one.ariaLabel || one.placeholder || one.tagName,
-             seen: outline || box?.classList.contains("q-field--focused") === true };
+             seen: style.outlineStyle !== "none" || style.boxShadow !== "none" || box?.matches(".q-field--focused") };
 }"""
 
 
