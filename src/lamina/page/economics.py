@@ -15,7 +15,7 @@ def draw_economics(session: Session, status: MemoryStatus) -> None:
         if status.memory_tokens:
             share = saved / status.observed_tokens if status.observed_tokens else 0.0
             times = f"one token for {status.compression or 0:.1f}"
-            figure("Saved in each prompt", f"{share:.0%}", note=f"{saved:,} tokens, {times}", tone="good")
+            figure("Saved in each prompt", _percent(share), note=f"{saved:,} tokens, {times}", tone="good")
         figure("Not noted yet", f"{status.pending_tokens:,}", note="tokens, sent as they were said")
         if status.turns:
             cached = status.unchanged_tokens / status.sent_tokens if status.sent_tokens else 0.0
@@ -25,6 +25,11 @@ def draw_economics(session: Session, status: MemoryStatus) -> None:
             figure("Set aside", f"{status.aside_tokens:,}", note="tokens that no prompt has room for", tone="warn")
         if status.last_error is not None:
             figure("Last attempt failed", status.last_error, note="It is tried again.", tone="bad")
+
+
+def _percent(share: float) -> str:
+    """A share of which nobody believes that it is everything, where it is only nearly so."""
+    return f"{share:.0%}" if share < 0.99 else f"{min(share, 0.999):.1%}"
 
 
 def _draw_cost(status: MemoryStatus) -> None:

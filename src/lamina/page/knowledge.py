@@ -8,10 +8,11 @@ from nicegui.element import Element
 from lamina.knowledge.types import Category, KnowledgeEntry, Reference, ReferenceType
 from lamina.page.entry import moment, tags_of, with_style
 from lamina.page.knowledge_sheet import KnowledgeSheet, ReferenceSheet
-from lamina.page.pieces import badge, card, nothing, tag
+from lamina.page.pieces import badge, tag
 from lamina.page.sheet import Sheet
 from lamina.page.shelf import Listing, Row, Shelf
 from lamina.page.shell import Frame, Page
+from lamina.page.switched import is_on
 from lamina.page.text import one_line
 from lamina.visitor import Visitor
 
@@ -100,13 +101,7 @@ class KnownPlaces(Shelf[Reference]):
 async def _build(frame: Frame) -> None:
     with_style()
     visitor = await frame.visitor()
-    if not visitor.rooms.knowledge.settings.enabled:
-        with card():
-            nothing(
-                "Knowledge is switched off.",
-                "Switch it on in lamina.toml or in the environment, and start the service again.",
-                command="LAMINA_KNOWLEDGE__ENABLED=true lamina serve",
-            )
+    if not is_on(visitor.rooms.knowledge.settings.enabled, "Knowledge", "LAMINA_KNOWLEDGE__ENABLED"):
         return
     shelf: Shelf[KnowledgeEntry] | Shelf[Reference] = KnownTexts(frame)
     if frame.query.get("shelf") == "references":

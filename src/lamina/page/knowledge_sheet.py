@@ -12,30 +12,13 @@ from lamina.errors import ConflictError
 from lamina.knowledge.types import Category, KnowledgeEntry, KnowledgeVersion, Origin, Reference, ReferenceType
 from lamina.page.entry import choice, facts, field, json_text, moment, tags_of, text_area
 from lamina.page.pieces import tag
-from lamina.page.sheet import Changed, Sheet, Version, draw_conflict, draw_versions
+from lamina.page.shared_sheet import SharedSheet
+from lamina.page.sheet import Changed, Version, draw_conflict, draw_versions
 from lamina.page.shell import Frame
 from lamina.page.text import code, one_line, stored, visible
-from lamina.visitor import Visitor
 
 
-class _SharedSheet(Sheet):
-    """What is the whole tenant's: everybody reads it, only a key of the whole tenant changes it."""
-
-    @property
-    def may_change(self) -> bool:
-        """Whether the key may write for everybody."""
-        return self.frame.may(Right.WRITE, whole_tenant=True)
-
-    async def _enter(self, *, to_change: bool) -> Visitor:
-        visitor = await self.frame.visitor()
-        if to_change:
-            visitor.require_unbound(Right.WRITE)
-        else:
-            visitor.require(Right.READ)
-        return visitor
-
-
-class KnowledgeSheet(_SharedSheet):
+class KnowledgeSheet(SharedSheet):
     """What is known under a key."""
 
     def __init__(self, frame: Frame, entry: KnowledgeEntry, *, changed: Changed) -> None:
@@ -50,7 +33,7 @@ class KnowledgeSheet(_SharedSheet):
 
     async def load(self) -> None:
         """Read the entry and its versions. Raises KnowledgeNotFoundError."""
-        knowledge = (await self._enter(to_change=False)).rooms.knowledge
+        knowledge = (await self.enter()).rooms.knowledge
         self._entry = await knowledge.get(self._entry.key)
         self._history = await knowledge.history(self._entry.key)
 
@@ -90,7 +73,7 @@ class KnowledgeSheet(_SharedSheet):
         place = tag("div")
 
         async def save(version: int) -> None:
-            visitor = await self._enter(to_change=True)
+            visitor = await self.enter(to_change=Right.WRITE)
             knowledge = visitor.rooms.knowledge.acting_as(visitor.grant.actor)
             now = await knowledge.get(entry.key)
             if now.version != version:
@@ -122,11 +105,11 @@ class KnowledgeSheet(_SharedSheet):
 
     async def delete(self) -> None:
         """Forget the key."""
-        visitor = await self._enter(to_change=True)
+        visitor = await self.enter(to_change=Right.WRITE)
         await visitor.rooms.knowledge.acting_as(visitor.grant.actor).delete(self._entry.key)
 
 
-class ReferenceSheet(_SharedSheet):
+class ReferenceSheet(SharedSheet):
     """An external reference. It has no versions: the one that was saved last counts."""
 
     def __init__(self, frame: Frame, reference: Reference, *, changed: Changed) -> None:
@@ -140,7 +123,7 @@ class ReferenceSheet(_SharedSheet):
 
     async def load(self) -> None:
         """Read the reference. Raises ReferenceNotFoundError."""
-        self._reference = await (await self._enter(to_change=False)).rooms.references.get(self._reference.name)
+        self._reference = await (await self.enter()).rooms.references.get(self._reference.name)
 
     def draw(self) -> None:
         """Draw the summary and the facts."""
@@ -166,7 +149,7 @@ class ReferenceSheet(_SharedSheet):
         place = tag("div")
 
         async def save(seen: Reference) -> None:
-            visitor = await self._enter(to_change=True)
+            visitor = await self.enter(to_change=Right.WRITE)
             references = visitor.rooms.references.acting_as(visitor.grant.actor)
             now = await references.get(one.name)
             if now != seen:
@@ -192,7 +175,7 @@ class ReferenceSheet(_SharedSheet):
 
     async def delete(self) -> None:
         """Forget the reference."""
-        visitor = await self._enter(to_change=True)
+        visitor = await self.enter(to_change=Right.WRITE)
         await visitor.rooms.references.acting_as(visitor.grant.actor).delete(self._reference.name)
 
 

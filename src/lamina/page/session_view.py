@@ -59,10 +59,9 @@ class SessionView:
                 with card("Timeline", note="Press a stretch to read it, a number to open the note."):
                     self._drawing = TimelineDrawing(drawing, go_to=self.go_to, open_note=self.open_note)
                     self._drawing.draw()
-            with card("Find what was said"):
-                self._draw_recall()
             with tag("div", classes="panes"):
                 with tag("section", classes="card"):
+                    self._draw_recall()
                     self._said.draw()
                 with tag("section", classes="card"):
                     self._noted.draw()
@@ -121,8 +120,8 @@ class SessionView:
         with tag("form", classes="finder", role="search") as form:
             query = field("Recall", placeholder="Words or a question; archived messages are found as well")
             query.classes("wide")
-            action("Recall", lambda: None, kind="primary").props("type=submit")
-        found = tag("div", classes="entries", aria_live="polite")
+            action("Recall", lambda: None).props("type=submit")
+        found = tag("div", classes="entries recalled", aria_live="polite")
 
         async def submit() -> None:
             if not (query.value or "").strip():
