@@ -1,21 +1,30 @@
 """Every tool, with the SDK's client, over both transports and both eras of the protocol."""
 
+import asyncio
 import json
-from collections.abc import AsyncIterator
+import shutil
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
 import anyio
+import hypothesis
+import jsonschema_rs
 import pytest
+from hypothesis import strategies as st
 from mcp import Client
 
 from lamina.app import App, open
+from lamina.config import Settings
 from lamina.context.types import ContextLayer
 from lamina.knowledge.types import Category
 from lamina.learning.types import LearningCategory
 from lamina.mcp import context, knowledge, learning, memory, skill
+from lamina.mcp.connection import Connection
 from lamina.mcp.service import TOOLS
+from lamina.mcp.stdio import local_connection
 from lamina.memory.types import IDENTIFIER_NAMES, MemoryLayer
+from lamina.observability.metrics import Metrics
 from lamina.skill.types import SkillStatus, SkillType
 from tests.mcp.served import called, process, refused, served
 from tests.stores import static_embedder
@@ -186,6 +195,53 @@ def test_every_tool_has_an_exact_schema_without_identifiers() -> None:
         assert not {*described.input_schema["properties"]} & {*IDENTIFIER_NAMES, "tenant"}
         assert all("description" in one for one in described.input_schema["properties"].values())
         assert '"title"' not in json.dumps([described.input_schema, described.output_schema])
+
+
+TEXTS = st.text() | st.sampled_from(["Ann drinks tea", "\x00", "\ud800", "<|im_start|>", "x" * 300])
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@st.composite
+def calls(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
+    """A tool and arguments, most of which do not fit."""
+    name = draw(st.sampled_from(sorted(NAMES)))
+    schema = TOOLS[name].described.input_schema
+    fields = {field: TEXTS if field in schema.get("required", ()) else VALUES for field in schema["properties"]}
+    required = {field: fields.pop(field) for field in schema.get("required", ())}
+    return name, draw(st.fixed_dictionaries(required, optional=fields))
+
+
+@pytest.fixture(scope="module")
+def ann(migrated_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[asyncio.Runner, Connection]]:
+    """Ann's connection to a store of this module, on a loop of its own."""
+    path = tmp_path_factory.mktemp("fuzzed") / "lamina.db"
+    shutil.copy(migrated_file, path)
+    settings = Settings.model_validate({"database": {"url": str(path)}, "knowledge": {"enabled": True}})
+    with asyncio.Runner() as runner:
+        app = runner.run(App(settings, embedder=static_embedder(), metrics=Metrics()).start())
+        yield runner, local_connection(app, {"user_id": "ann", "session_id": "s1"}, {})
+        runner.run(app.close())
+
+
+@hypothesis.given(call=calls())
+def test_whatever_is_called_the_answer_is_what_the_schema_says_or_an_error(
+    ann: tuple[asyncio.Runner, Connection], call: tuple[str, dict[str, Any]]
+) -> None:
+    runner, connection = ann
+    settings = Settings.model_validate({"knowledge": {"enabled": True}})
+    answered = runner.run(TOOLS[call[0]].call(connection, settings, call[1]))
+    document = answered.structured_content
+    assert json.loads(json.dumps(document, allow_nan=False)) == document
+    if answered.is_error:
+        assert {"code", "message", "next"} <= set(document["error"])
+    else:
+        schema = TOOLS[call[0]].described.output_schema
+        assert schema is not None
+        jsonschema_rs.Draft202012Validator(schema, validate_formats=True).validate(document)
 
 
 def test_annotations_say_what_changes_what() -> None:
