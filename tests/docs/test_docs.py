@@ -14,13 +14,15 @@ PAGES = {page.path.relative_to(ROOT).as_posix(): page for page in pages()}
 @pytest.mark.parametrize("name", [name for name, page in PAGES.items() if page.python])
 def test_the_python_examples_of_a_page_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "lamina.toml").write_text(PAGES[name].toml, encoding="utf-8")
+    if PAGES[name].toml:
+        (tmp_path / "lamina.toml").write_text(PAGES[name].toml, encoding="utf-8")
     run_python(PAGES[name])
 
 
 @pytest.mark.parametrize("name", [name for name, page in PAGES.items() if page.console])
 def test_the_commands_of_a_page_run(name: str, tmp_path: Path, terminal: Terminal) -> None:
-    (tmp_path / "lamina.toml").write_text(PAGES[name].toml, encoding="utf-8")
+    if PAGES[name].toml:
+        (tmp_path / "lamina.toml").write_text(PAGES[name].toml, encoding="utf-8")
     for line, command in commands(PAGES[name]):
         finished = _run(command, terminal)
         assert finished.status == 0, f"{name}, line {line}: {command}\n{finished.out}{finished.err}"
