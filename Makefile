@@ -5,12 +5,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test bench docs lock format clean
+.PHONY: help setup run test pictures bench docs lock format clean
 
 help:
 	@echo "make setup    create $(VENV) with the pinned requirements and this project"
 	@echo "make run      serve the demo: API, MCP and the page, on a store with a story of two weeks"
 	@echo "make test     format, lint, types, import floors, tests"
+	@echo "make pictures take the pictures of the guides anew"
 	@echo "make bench    speed beside its floors"
 	@echo "make docs     the documentation site, in site/"
 	@echo "make format   rewrite the source in the house format"
@@ -57,6 +58,10 @@ test: setup $(VENV)/.sandbox $(VENV)/.browser
 	@$(BIN)/lint-imports
 	@echo "== tests"
 	@$(BIN)/python -m pytest -n auto --dist worksteal
+
+# The pictures of the guides, taken by the tests of the page.
+pictures: setup $(VENV)/.browser
+	@PICTURES_OF_LAMINA=$(CURDIR)/docs/images $(BIN)/python -m pytest -n 0 tests/page
 
 bench: setup
 	@$(BIN)/python -m benchmarks

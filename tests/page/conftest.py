@@ -1,7 +1,7 @@
 """A service with the story of the demo, one without anything but keys, and a browser.
 
 The browser is a module's own: Playwright keeps an event loop running in this thread, in which other tests could not run
-theirs. With LAMINA_PICTURES=FOLDER in the environment the pictures of the guides are taken (`make pictures`).
+theirs. With PICTURES_OF_LAMINA=FOLDER in the environment the pictures of the guides are taken (`make pictures`).
 """
 
 import os
@@ -64,7 +64,7 @@ def page(context: BrowserContext, served: Served) -> Iterator[Page]:
 @pytest.fixture
 def picture() -> Picture:
     """Takes a picture for the guides, where somebody asked for them."""
-    folder = os.environ.get("LAMINA_PICTURES")
+    folder = os.environ.get("PICTURES_OF_LAMINA")
 
     def take(page: Page, name: str) -> None:
         if folder is not None:
