@@ -30,7 +30,7 @@ def _option(name: str, metavar: str, help: str) -> Any:
         "lamina serve",
         "lamina serve --demo",
         "lamina serve --store agent.db --port 8080",
-        "lamina key create laptop --right admin && lamina serve --host 0.0.0.0",
+        "lamina serve --host 0.0.0.0",
     ),
 )
 def serve(
