@@ -2,14 +2,15 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Final
 
 from nicegui import ui
 from nicegui.element import Element
+from nicegui.events import GenericEventArguments
 
 from lamina.kernel.text import moment_text
 from lamina.page.difference import difference
@@ -61,10 +62,14 @@ def score(value: float, parts: Mapping[str, float]) -> Element:
     return box
 
 
-def tags_of(tags: Sequence[str]) -> None:
-    """Tags, each as a badge."""
+def tags_of(tags: Sequence[str], choose: Callable[[str], Awaitable[None]] | None = None) -> None:
+    """Tags, each as a badge; pressed, one is chosen."""
     for one in tags:
-        badge(visible(f"#{one}"))
+        if choose is None:
+            badge(visible(f"#{one}"))
+        else:
+            pressed = tag("button", visible(f"#{one}"), classes="badge tag", type="button")
+            pressed.on("click", partial(choose, one), [])
 
 
 def facts(rows: Sequence[tuple[str, Cell]]) -> Element:
@@ -123,6 +128,27 @@ def field(label: str, value: str = "", *, placeholder: str = "") -> ui.input:
 def text_area(label: str, value: str) -> ui.textarea:
     """Lines to type into, as many as there are."""
     return ui.textarea(label, value=value).props("outlined dense autogrow").classes("field wide")
+
+
+class TagField:
+    """Tags to type in; Enter makes one, and what was typed without it counts as well."""
+
+    def __init__(self, tags: Sequence[str], *, changed: Callable[[], Awaitable[None]] | None = None) -> None:
+        self._typed = ""
+        self._chips = ui.input_chips("Tags", value=list(tags), new_value_mode="add-unique", on_change=changed)
+        self._chips.props("outlined dense").classes("field").on("input-value", self._type)
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """Every tag, in the order they were typed."""
+        return tuple(dict.fromkeys([*self._chips.value, *filter(None, [self._typed.strip()])]))
+
+    def set(self, tags: Sequence[str]) -> None:
+        """Put other tags in."""
+        self._chips.set_value(list(tags))
+
+    def _type(self, event: GenericEventArguments) -> None:
+        self._typed = event.args if isinstance(event.args, str) else ""
 
 
 def choice(label: str, options: Mapping[str, str], value: str) -> ui.select:

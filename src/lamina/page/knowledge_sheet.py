@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from functools import partial
 from urllib.parse import urlsplit
 
-from nicegui import ui
 from nicegui.element import Element
 
 from lamina.access.types import Right
 from lamina.errors import ConflictError
 from lamina.knowledge.types import Category, KnowledgeEntry, KnowledgeVersion, Origin, Reference, ReferenceType
-from lamina.page.entry import choice, facts, field, json_text, moment, tags_of, text_area
+from lamina.page.entry import TagField, choice, facts, field, json_text, moment, tags_of, text_area
 from lamina.page.pieces import tag
 from lamina.page.shared_sheet import SharedSheet
 from lamina.page.sheet import Changed, Version, draw_conflict, draw_versions
@@ -68,7 +67,7 @@ class KnowledgeSheet(SharedSheet):
         entry = self._entry
         content = text_area("Text", entry.content)
         category = choice("Category", {one.value: one.value for one in Category}, entry.category.value)
-        tags = ui.input_chips("Tags", value=list(entry.tags), new_value_mode="add-unique").props("outlined dense")
+        tags = TagField(entry.tags)
         source = field("Source", entry.source or "")
         place = tag("div")
 
@@ -85,7 +84,7 @@ class KnowledgeSheet(SharedSheet):
                 entry.key,
                 content.value,
                 category=category.value,
-                tags=tags.value,
+                tags=tags.tags,
                 source=source.value or None,
                 origin=Origin.USER,
             )

@@ -58,6 +58,10 @@ class Looking:
             kept = {name: value for name, value in kept.items() if name not in _PLACES}
         return replace(self, identifiers=Identifiers(**{**kept, **chosen}), layer=layer)
 
+    def as_nobody(self) -> Self:
+        """The same with nobody chosen and nothing asked."""
+        return replace(self, identifiers=Identifiers(), layer=None, query="")
+
     def without(self, name: str) -> Self:
         """The same without an identifier, and without a layer, which may have needed it."""
         kept = {one: value for one, value in self.identifiers.to_dict().items() if one != name}

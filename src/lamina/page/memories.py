@@ -13,7 +13,7 @@ from lamina.access.types import Right
 from lamina.memory.scopes import ScopeCount
 from lamina.memory.types import Identifiers, MemoryEntry, MemoryLayer, Page, SearchHit, SearchResults
 from lamina.page import shell
-from lamina.page.entry import field, moment, score, tags_of, with_style
+from lamina.page.entry import TagField, field, moment, score, tags_of, with_style
 from lamina.page.looking import Looking
 from lamina.page.memory_sheet import MemorySheet
 from lamina.page.pieces import action, badge, card, nothing, tag
@@ -49,6 +49,8 @@ class Memories:
         self._frame = frame
         self._looking = Looking.of(frame.query)
         self._turn = 0
+        self._query: ui.input
+        self._tags: TagField
         self._reach: Element
         self._shown: Element
 
@@ -76,6 +78,7 @@ class Memories:
         answer = await self._answer(visitor, looking, given, ladder)
         if turn != self._turn:
             return
+        self._query.set_value(looking.query)
         self._reach.clear()
         with self._reach:
             ladder.draw(self.show)
@@ -115,14 +118,13 @@ class Memories:
     def _draw_finder(self) -> None:
         looking = self._looking
         with tag("form", classes="finder", role="search") as form:
-            query = field("Search", looking.query, placeholder="What would an agent ask?").classes("wide")
-            tags = ui.input_chips("Tags", value=list(looking.tags), new_value_mode="add-unique")
-            tags.props("outlined dense").classes("field")
+            self._query = field("Search", looking.query, placeholder="What would an agent ask?").classes("wide")
+            self._tags = TagField(looking.tags, changed=lambda: submit())
             action("Search", lambda: None, kind="primary").props("type=submit")
             weak = ui.checkbox("Weak hits too", value=looking.weak).props("dense")
 
         async def submit() -> None:
-            asked = replace(self._looking, query=query.value or "", tags=tuple(tags.value), weak=bool(weak.value))
+            asked = replace(self._looking, query=self._query.value or "", tags=self._tags.tags, weak=bool(weak.value))
             await self.show(asked)
 
         form.on("submit.prevent", submit, [])
@@ -202,13 +204,16 @@ class Memories:
         with tag("article", classes="entry") as row:
             self._opener(entry, 320)
             with tag("div", classes="entry-meta"):
-                tags_of(entry.tags)
+                tags_of(entry.tags, self._choose_tag)
                 moment(entry.updated_at)
                 if entry.version > 1:
                     tag("span", f"version {entry.version}")
                 if entry.expires_at is not None:
                     badge(f"expires {entry.expires_at:%Y-%m-%d %H:%M}", tone="warn")
         return row
+
+    async def _choose_tag(self, chosen: str) -> None:
+        self._tags.set(tuple(dict.fromkeys([*self._looking.tags, chosen])))
 
     def _opener(self, entry: MemoryEntry, longest: int) -> None:
         opener = tag("button", one_line(entry.content, longest), classes="entry-open", type="button")

@@ -6,14 +6,14 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from nicegui import ui
 from nicegui.element import Element
 
 from lamina.access.types import Right
-from lamina.errors import ConflictError, InvalidInputError, MemoryNotFoundError
+from lamina.errors import ConflictError, InvalidInputError, LaminaError, MemoryNotFoundError
+from lamina.memory.service import KEEP, MemoryService
 from lamina.memory.types import Identifiers, MemoryEntry, Revision, Source
 from lamina.page.address import session_address
-from lamina.page.entry import facts, field, json_text, moment, tags_of, text_area
+from lamina.page.entry import TagField, facts, field, json_text, moment, tags_of, text_area
 from lamina.page.pieces import tag
 from lamina.page.sheet import Changed, Sheet, Version, draw_conflict, draw_versions
 from lamina.page.shell import Frame
@@ -33,6 +33,7 @@ class MemorySheet(Sheet):
         self._history: tuple[Revision, ...] = ()
         self._stronger: MemoryEntry | None = None
         self._weaker: list[MemoryEntry] = []
+        self._not_compared: str | None = None
 
     @property
     def title(self) -> str:
@@ -50,11 +51,20 @@ class MemorySheet(Sheet):
         memory = visitor.rooms.memory
         self._entry = await self._current(visitor, given)
         self._history = await memory.history(self._entry.id, **given)
+        try:
+            await self._compare(memory, given)
+        except LaminaError as error:  # such as an embedder that cannot be reached: the memory itself is there
+            self._not_compared = error.code
+
+    async def _compare(self, memory: MemoryService, given: Any) -> None:
+        """Ask as an agent would, and see what is left out for whom."""
+        id = self._entry.id
         alike = await memory.search(self._entry.content[:_LONGEST_QUESTION], limit=20, **given)
-        kept = [one.kept_id for one in alike.duplicates if one.id == self._entry.id]
-        left_out = [one.id for one in alike.duplicates if one.kept_id == self._entry.id]
+        kept = [one.kept_id for one in alike.duplicates if one.id == id]
+        left_out = [one.id for one in alike.duplicates if one.kept_id == id]
         self._stronger = await memory.get(kept[0], **given) if kept else None
-        self._weaker = [found for id in left_out if (found := await memory.get(id, **given)) is not None]
+        self._weaker = [found for one in left_out if (found := await memory.get(one, **given)) is not None]
+        self._not_compared = None
 
     def draw(self) -> None:
         """Draw the text, which layer wins, the facts and the history."""
@@ -78,6 +88,9 @@ class MemorySheet(Sheet):
         draw_versions([Version(number=one.version, text=one.content, at=one.changed_at) for one in self._history])
 
     def _draw_alike(self) -> None:
+        if self._not_compared is not None:
+            tag("p", f"{self._not_compared}: whether another layer says the same is not known.", classes="note")
+            return
         if self._stronger is None and not self._weaker:
             return
         with tag("div", classes="conflict"):
@@ -92,8 +105,9 @@ class MemorySheet(Sheet):
         """Draw the fields, filled with what the memory is now."""
         entry = self._entry
         content = text_area("Text", entry.content)
-        tags = ui.input_chips("Tags", value=list(entry.tags), new_value_mode="add-unique").props("outlined dense")
-        expires = field("Expires (UTC)", "" if entry.expires_at is None else f"{entry.expires_at:%Y-%m-%dT%H:%M}")
+        tags = TagField(entry.tags)
+        until = "" if entry.expires_at is None else f"{entry.expires_at.astimezone(UTC):%Y-%m-%dT%H:%M}"
+        expires = field("Expires (UTC)", until)
         expires.props("type=datetime-local stack-label clearable")
         metadata = text_area("Metadata to add or replace (JSON)", "")
         place = tag("div")
@@ -109,9 +123,9 @@ class MemorySheet(Sheet):
             await visitor.rooms.memory.update(
                 now.id,
                 content=content.value,
-                tags=tags.value,
+                tags=tags.tags,
                 metadata=_parsed(metadata.value),
-                expires_at=_moment(expires.value),
+                expires_at=KEEP if (expires.value or "") == until else _moment(expires.value),
                 **given,
             )
             await self.saved("Saved.")

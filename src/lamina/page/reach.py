@@ -93,7 +93,7 @@ class Ladder:
                     tag("span", "×", aria_hidden="true")
         if named:
             another = tag("button", "Somebody else", classes="plain", type="button")
-            another.on("click", partial(show, Looking()), [])
+            another.on("click", partial(show, self.looking.as_nobody()), [])
 
     def _draw_rung(self, rung: Rung, show: Show) -> None:
         if rung.identifiers is None:
