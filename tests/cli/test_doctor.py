@@ -15,7 +15,7 @@ from tests.endpoint.loopback import fixed
 
 Usage = namedtuple("Usage", ["total", "used", "free"])
 ALL = ["configuration", "embedder", "store", "schema", "disk space", "pages", "writing", "model", "index"]
-ALL += ["conversations"]
+ALL += ["conversations", "keys"]
 
 
 def change(store: Path, statement: str) -> None:
@@ -177,3 +177,16 @@ def test_many_marks_of_deletions_are_a_warning(terminal: Terminal, tmp_path: Pat
     assert (index["state"], "lamina db vacuum" in index["next"]) == ("warning", True)
     terminal.ok("db", "vacuum")
     assert examine(terminal)["index"]["state"] == "ok"
+
+
+def test_keys_are_counted_and_it_is_said_when_nobody_can_come_in(terminal: Terminal, tmp_path: Path) -> None:
+    terminal.add("Prefers dark mode")
+    assert "this machine" in examine(terminal)["keys"]["found"]
+    made = [terminal.ok("key", "create", name, "--expires", "1d", "--json").document for name in ("a", "b", "c")]
+    terminal.ok("key", "revoke", made[0]["id"])
+    change(tmp_path / "lamina.db", f"UPDATE access_key SET expires_at = 1 WHERE id = '{made[1]['id']}'")
+    assert examine(terminal)["keys"]["found"] == "1 good, 1 expired"
+    terminal.ok("key", "revoke", made[2]["id"])
+    keys = examine(terminal)["keys"]
+    assert (keys["state"], keys["found"]) == ("warning", "0 good, 1 expired")
+    assert "lamina key create" in keys["next"]

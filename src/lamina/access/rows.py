@@ -1,6 +1,6 @@
-"""Keys in the store. Two questions are asked of all tenants at once: whose secret this is, and whether there is a key.
+"""Keys in the store. Whose secret this is, and which keys there are at all, is asked of all tenants at once.
 
-These two are what tells a caller's tenant in the first place; everything else names one.
+That is what tells a caller's tenant in the first place; everything else names one.
 """
 
 from dataclasses import dataclass
@@ -109,6 +109,16 @@ def find_bearer(link: Link, id: str) -> StoredKey | None:
 def is_any_key(link: Link) -> bool:
     """Whether any tenant has a key that was not revoked."""
     return link.execute(sa.select(_columns.row).where(_columns.revoked_at.is_(None)).limit(1)).fetchone() is not None
+
+
+def count_keys(link: Link, now: datetime) -> tuple[int, int]:
+    """The keys of all tenants that were not revoked: those that are good, and those that have expired."""
+    ends = _columns.expires_at
+    live = sa.select(sa.func.count(), sa.func.count().filter(ends <= to_micros(now))).where(
+        _columns.revoked_at.is_(None)
+    )
+    total, expired = link.execute(live).one()
+    return total - expired, expired
 
 
 def _key(row: Any) -> Key:

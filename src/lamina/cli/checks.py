@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from lamina.access.rows import count_keys
 from lamina.cli.consistency import count_conversations, count_entries, find_loose_ends, find_loose_messages
 from lamina.cli.output import next_step
 from lamina.cli.sizes import bytes_text, count_text
@@ -14,6 +15,7 @@ from lamina.database.upkeep import StoreStatus, find_damage, free_space, read_st
 from lamina.embedding.factory import create_embedder
 from lamina.errors import ConfigurationError, LaminaError
 from lamina.index.models import active_model, building_model
+from lamina.kernel.clock import SystemClock
 
 State = Literal["ok", "warning", "problem", "not checked"]
 _LITTLE_SPACE = 100_000_000
@@ -86,6 +88,7 @@ def store_checks(settings: DatabaseSettings, model: Model | None) -> Iterator[Ch
     yield _guarded("model", lambda: _model(settings, model))
     yield _guarded("index", lambda: _index(settings))
     yield _guarded("conversations", lambda: _conversations(settings))
+    yield _guarded("keys", lambda: _keys(settings))
 
 
 def _guarded(name: str, check: Callable[[], Check]) -> Check:
@@ -205,3 +208,14 @@ def _conversations(settings: DatabaseSettings) -> Check:
             next="Open a backup with --store; `lamina session show KEY --all --json` still reads what is there.",
         )
     return Check(name="conversations", state="ok", found=found)
+
+
+def _keys(settings: DatabaseSettings) -> Check:
+    good, expired = read_store(settings, lambda link: count_keys(link, SystemClock().now()))
+    if not good and not expired:
+        return Check(name="keys", state="ok", found="none: a service lets in this machine and nobody else")
+    found = f"{good} good, {expired} expired"
+    if not good:
+        step = "Nobody comes in: make a key with `lamina key create`, or revoke the expired ones."
+        return Check(name="keys", state="warning", found=found, next=step)
+    return Check(name="keys", state="ok", found=found)
