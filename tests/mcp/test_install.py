@@ -65,6 +65,7 @@ def test_writing_keeps_everything_that_was_there(terminal: Terminal, tmp_path: P
     assert "\n    " in path.read_text()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert json.loads(Path(done["backup"]).read_text()) == before
+    assert {one.name for one in path.parent.iterdir()} == {path.name, Path(done["backup"]).name}
     again = installed(terminal, client, *words, "--write")
     assert (again["written"], "backup" in again) == (False, False)
 
@@ -86,7 +87,12 @@ def test_another_server_of_the_name_is_replaced_only_when_asked(terminal: Termin
     words = ("mcp", "install", "--client", "cursor", "--file", str(path), "--write", "--json")
     assert terminal.run(*words).error["code"] == "CONFLICT"
     assert path.read_text() == text
-    assert terminal.ok(*words, "--replace").document["backup"] == f"{path}.bak"
+    (tmp_path / "elsewhere.json.bak").write_text("mine")
+    assert terminal.ok(*words, "--replace").document["backup"] == f"{path}.bak1"
+    assert ((tmp_path / "elsewhere.json.bak").read_text(), (tmp_path / "elsewhere.json.bak1").read_text()) == (
+        "mine",
+        text,
+    )
     assert json.loads(path.read_text())["mcpServers"]["lamina"]["args"][0] == "mcp"
 
 
@@ -99,6 +105,13 @@ def test_a_file_that_cannot_be_merged_is_left_alone(terminal: Terminal, tmp_path
     assert "without --write" in refused.error["next"]
     assert path.read_text() == text
     assert os.listdir(tmp_path) == [".mcp.json"]
+
+
+def test_a_folder_that_cannot_be_written_is_an_error_and_leaves_nothing(terminal: Terminal, tmp_path: Path) -> None:
+    (tmp_path / ".cursor").write_text("a file where a folder should be")
+    refused = terminal.run("mcp", "install", "--client", "cursor", "--write", "--json")
+    assert refused.error["code"] == "CONFIGURATION_ERROR"
+    assert os.listdir(tmp_path) == [".cursor"]
 
 
 def test_a_link_to_a_file_stays_a_link(terminal: Terminal, tmp_path: Path) -> None:

@@ -40,12 +40,17 @@ def mcp(call: Invocation, read_only: _ReadOnly = False) -> None:
 
     async def serve(app: "App") -> None:
         import os
+        import sys
 
         from lamina.mcp.stdio import local_connection
 
         connection = local_connection(app, call.identifiers, os.environ, read_only=read_only)
         if not connection.identifiers:
             call.output.note("Nobody is named, so nothing can be remembered: give --user, --project or X_LAMINA_USER")
+        if sys.stdin.isatty():
+            call.output.note(
+                "Waiting for a client on standard input; `lamina mcp install` sets one up. Ctrl-C ends this"
+            )
         await _until_stopped(app, connection)
 
     call.remark_if_off("knowledge")
@@ -102,7 +107,7 @@ def install(
     """
     from lamina.errors import InvalidInputError
     from lamina.mcp import clients
-    from lamina.mcp.connection import NAMES
+    from lamina.mcp.names import HEADERS
 
     chosen = clients.CLIENTS.get(client)
     if chosen is None:
@@ -112,7 +117,7 @@ def install(
     elif read_only:
         raise InvalidInputError("What a service allows is a matter of the key: make one with --right read.")
     else:
-        whose = {NAMES[name]: str(value) for name, value in call.identifiers.items()}
+        whose = {HEADERS[name]: str(value) for name, value in call.identifiers.items()}
         wanted = clients.reached_at(chosen, url, whose, key=key)
     _show(call, file or chosen.path, wanted, write=write, replace=replace)
 

@@ -1,16 +1,16 @@
 """The configuration of MCP clients: where each looks for it, what it looks like, and how a file gets it."""
 
 import json
-import os
 import re
 import shutil
-import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
-from lamina.errors import ConflictError, InvalidInputError, ProviderError
+from lamina.errors import ConfigurationError, ConflictError, InvalidInputError
 
 NAME: Final = "lamina"
 """The name of the server in every configuration."""
@@ -89,24 +89,33 @@ def merged(path: Path, wanted: Mapping[str, Any], *, replace: bool = False) -> s
 def write(path: Path, text: str) -> Path | None:
     """Put a text in the place of a file, all of it or nothing; where the file as it was is kept, if there was one.
 
-    Raises ProviderError.
+    Raises ConfigurationError.
     """
     path = path.resolve()  # a link stays a link
-    kept = path.with_name(f"{path.name}.bak") if path.exists() else None
+    part = path.with_name(f"{path.name}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, delete=False) as file:
-            file.write(text)
-        if kept is None:
-            os.chmod(file.name, 0o644)
-        else:
-            shutil.copy2(path, kept)
-            shutil.copymode(path, file.name)
-        os.replace(file.name, path)
+        part.write_text(text, encoding="utf-8")
+        kept = _copied(path, part)
+        part.replace(path)
     except OSError as error:
-        raise ProviderError(
+        raise ConfigurationError(
             f"{path} cannot be written: {error.strerror}.", details={"next": "Check that you may write there."}
         ) from None
+    finally:
+        with suppress(OSError):
+            part.unlink()
+    return kept
+
+
+def _copied(path: Path, part: Path) -> Path | None:
+    """A copy of the file under a name that is free; what takes its place gets its rights."""
+    if not path.exists():
+        return None
+    names = (path.with_name(f"{path.name}.bak{number or ''}") for number in count())
+    kept = next(name for name in names if not name.exists())
+    shutil.copy2(path, kept)
+    shutil.copymode(path, part)
     return kept
 
 

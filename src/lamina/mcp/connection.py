@@ -5,14 +5,11 @@ from dataclasses import dataclass
 from typing import cast
 
 from lamina.access.types import Right
-from lamina.memory.types import IDENTIFIER_NAMES, IdentifierArguments, MemoryLayer
+from lamina.memory.types import IdentifierArguments, MemoryLayer
 from lamina.memory.validate import check_identifiers
 from lamina.session.reading import session_not_found
 from lamina.session.types import Session
 from lamina.visitor import Visitor
-
-NAMES: Mapping[str, str] = {name: f"X-Lamina-{name.removesuffix('_id').title()}" for name in IDENTIFIER_NAMES}
-"""The header that gives each identifier; in the environment of a process `X_LAMINA_USER` stands for `X-Lamina-User`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

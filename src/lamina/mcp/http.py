@@ -18,7 +18,8 @@ from starlette.types import Receive, Scope, Send
 from lamina.access.gate import Gate
 from lamina.app import App
 from lamina.errors import LaminaError
-from lamina.mcp.connection import NAMES, Connection, connect
+from lamina.mcp.connection import Connection, connect
+from lamina.mcp.names import HEADERS
 from lamina.mcp.refusal import protocol_error
 from lamina.mcp.service import create_server
 from lamina.memory.types import IdentifierArguments
@@ -57,7 +58,7 @@ class McpApp:
 
     async def _admitted(self, headers: Headers) -> Connection:
         visitor = visit(self._app, await self._gate.admit_headers(headers))
-        named = {name: _text(headers.get(header)) for name, header in NAMES.items()}
+        named = {name: _text(headers.get(header)) for name, header in HEADERS.items()}
         return connect(visitor, cast(IdentifierArguments, named))
 
 

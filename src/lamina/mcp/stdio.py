@@ -8,13 +8,11 @@ from mcp.server.stdio import stdio_server
 
 from lamina.access.types import Grant, Right
 from lamina.app import App
-from lamina.mcp.connection import NAMES, Connection, connect
+from lamina.mcp.connection import Connection, connect
+from lamina.mcp.names import VARIABLES
 from lamina.mcp.service import create_server
 from lamina.memory.types import IdentifierArguments
 from lamina.visitor import visit
-
-VARIABLES: Mapping[str, str] = {name: header.upper().replace("-", "_") for name, header in NAMES.items()}
-"""The environment variable that gives each identifier."""
 
 
 def local_connection(
