@@ -1,5 +1,6 @@
 """The playground in a browser: the prompt, why it is so, and what a change changes."""
 
+import re
 from urllib.parse import urlencode
 
 from playwright.sync_api import Page, expect
@@ -54,6 +55,16 @@ def test_what_is_stored_is_text_whatever_it_says(page: Page, served: Served) -> 
     expect(shown).to_contain_text(f"{hostile} ⟨U+202E⟩evil")
     assert page.title() == "Playground · Lamina"
     expect(page.locator("main img, main script, main b")).to_have_count(0)
+
+
+def test_what_was_said_lately_is_an_example(page: Page) -> None:
+    page.goto("/playground")
+    example = page.locator(".example", has_text="slack:orchard:jonas")
+    said = example.locator("span").first.inner_text()
+    example.click()
+    expect(page.locator(".prompt-section").first).to_be_visible()
+    expect(page.get_by_label("What the user says")).to_have_value(re.compile(re.escape(said[:20])))
+    expect(page.get_by_label("User", exact=True)).to_have_value("jonas")
 
 
 def test_a_session_that_is_unknown_has_nothing_to_add(page: Page) -> None:

@@ -56,6 +56,7 @@ def _stage() -> FastAPI:
         language="en-US",
         tailwind=False,
         binding_refresh_interval=None,
+        reconnect_timeout=30,  # a laptop that was shut for a moment finds what was typed
         show_welcome_message=False,
     )
     for page in PAGES:

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from nicegui import ui
@@ -16,9 +17,12 @@ from lamina.page.playground_result import draw_trial
 from lamina.page.shell import Frame, Page
 from lamina.page.text import one_line
 from lamina.page.trial import BASE, LAYERS, Asked, Trial, run
+from lamina.session.types import Session
 from lamina.visitor import Visitor
 
 _NAMES: Final = tuple(name for name in IDENTIFIER_NAMES if name != "session_id")
+_EXAMPLES: Final = 4
+_RECENT_TOKENS: Final = 2000
 _MOST: Final = 200
 """Sessions and scopes that are offered; others can be typed."""
 
@@ -32,12 +36,13 @@ async def build(frame: Frame) -> None:
         with card("A turn", classes="asking"):
             playground.form = Form(frame=frame, sessions=await _sessions(visitor), known=await _known(visitor))
             playground.form.draw(playground.assemble)
-        with tag("div", classes="stack") as playground.result:
+        with tag("div", classes="stack") as playground.result, card():
             nothing(
                 "Here stands the prompt, section by section.",
                 "With it: how many tokens each section takes, why each item was found, what was left out and why. Then "
                 "change a budget or switch a layer off and see what that changes. Looking counts as no use.",
             )
+            _draw_examples(await _said(visitor), playground)
     if frame.query.get("query"):
         await playground.assemble()
 
@@ -52,11 +57,40 @@ PAGE = Page(
 
 
 async def _sessions(visitor: Visitor) -> dict[str, str]:
+    return {one.key: one_line(one.key, 60) for one in await _owned(visitor)}
+
+
+async def _owned(visitor: Visitor) -> list[Session]:
+    """The newest conversations within reach."""
     user = visitor.grant.identifiers.user_id
     if visitor.grant.bound and user is None:
-        return {}
+        return []
     found = await visitor.rooms.sessions.list(user_id=user, limit=_MOST)
-    return {one.key: one_line(one.key, 60) for one in found.sessions if visitor.owns(one)}
+    return [one for one in found.sessions if visitor.owns(one)]
+
+
+async def _said(visitor: Visitor) -> list[tuple[Session, str]]:
+    """What users asked last in the newest conversations, or said where they asked nothing."""
+    said = []
+    for session in (await _owned(visitor))[:_EXAMPLES]:
+        messages = await visitor.rooms.sessions.recent(session.key, budget_tokens=_RECENT_TOKENS)
+        texts = [one.content for one in messages if one.role == "user" and one.content.strip()]
+        if texts:
+            said.append((session, next((text for text in reversed(texts) if "?" in text), texts[-1])))
+    return said
+
+
+def _draw_examples(said: list[tuple[Session, str]], playground: "Playground") -> None:
+    if not said:
+        return
+    tag("h3", "Or begin with what was said lately", classes="examples-head")
+    with tag("div", classes="examples"):
+        for session, text in said:
+            button = tag("button", classes="example", type="button")
+            button.on("click", partial(playground.example, session, text), [])
+            with button:
+                tag("span", one_line(text, 110))
+                tag("span", one_line(session.key, 60), classes="note")
 
 
 async def _known(visitor: Visitor) -> dict[str, list[str]]:
@@ -87,6 +121,11 @@ class Playground:
         self.result.clear()
         with self.result:
             draw_trial(trial, before)
+
+    async def example(self, session: Session, text: str) -> None:
+        """Try what was said in a conversation."""
+        self.form.fill(query=text, session=session.key, user=session.user_id)
+        await self.assemble()
 
 
 class Form:
@@ -128,6 +167,13 @@ class Form:
             with tag("div", classes="row"):
                 action("Assemble", lambda: None, kind="primary").props("type=submit")
                 tag("span", "Ctrl+Enter", classes="note")
+
+    def fill(self, *, query: str, session: str, user: str | None) -> None:
+        """Write an example into the fields."""
+        self._query.value = query
+        self._session.value = session
+        if self._identifiers["user_id"].enabled:
+            self._identifiers["user_id"].value = user or ""
 
     def asked(self) -> Asked:
         """What the fields say now."""

@@ -42,6 +42,9 @@ class Wall:
         connection = HTTPConnection(scope)
         path = scope["path"]
         if not path.startswith((*_OPEN, _SOCKET)) and path not in self._pages:
+            if scope["type"] == "websocket":
+                await send({"type": "websocket.close", "code": 1008})
+                return
             raise HTTPException(404)
         scope[SCOPE] = self._door
         if not path.startswith(_OPEN):
