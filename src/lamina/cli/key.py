@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich import box
@@ -94,21 +94,10 @@ def revoke(
         call.output.note("It was the last one: on a loopback address the service lets in this machine without a key.")
 
 
-def _record(key: "Key") -> dict[str, Any]:
-    moments = {
-        "created_at": key.created_at,
-        "expires_at": key.expires_at,
-        "revoked_at": key.revoked_at,
-        "last_used_at": key.last_used_at,
-    }
-    return {
-        "id": key.id,
-        "tenant": key.tenant,
-        "name": key.name,
-        "right": key.right.value,
-        "identifiers": key.identifiers.to_dict(),
-        **{name: at.isoformat() if at else None for name, at in moments.items()},
-    }
+def _record(key: "Key") -> dict[str, object]:
+    from lamina.access.records import key_record
+
+    return {**key_record(key), "tenant": key.tenant}
 
 
 def _table(keys: "tuple[Key, ...]") -> Table:
