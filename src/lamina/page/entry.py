@@ -131,12 +131,16 @@ def text_area(label: str, value: str) -> ui.textarea:
 
 
 class TagField:
-    """Tags to type in; Enter makes one, and what was typed without it counts as well."""
+    """Tags to type in. Enter makes one, and so does going elsewhere: what was typed is not lost."""
 
-    def __init__(self, tags: Sequence[str], *, changed: Callable[[], Awaitable[None]] | None = None) -> None:
+    def __init__(
+        self, label: str, tags: Sequence[str], *, changed: Callable[[], Awaitable[None]] | None = None
+    ) -> None:
         self._typed = ""
-        self._chips = ui.input_chips("Tags", value=list(tags), new_value_mode="add-unique", on_change=changed)
-        self._chips.props("outlined dense").classes("field").on("input-value", self._type)
+        self._chips = ui.input_chips(label, value=list(tags), new_value_mode="add-unique", on_change=changed)
+        self._chips.props("outlined dense").classes("field")
+        self._chips.on("input-value", self._type)
+        self._chips.on("blur", self._leave, [])
 
     @property
     def tags(self) -> tuple[str, ...]:
@@ -149,6 +153,10 @@ class TagField:
 
     def _type(self, event: GenericEventArguments) -> None:
         self._typed = event.args if isinstance(event.args, str) else ""
+
+    def _leave(self) -> None:
+        self.set(self.tags)
+        self._typed = ""
 
 
 def choice(label: str, options: Mapping[str, str], value: str) -> ui.select:

@@ -67,7 +67,7 @@ class KnowledgeSheet(SharedSheet):
         entry = self._entry
         content = text_area("Text", entry.content)
         category = choice("Category", {one.value: one.value for one in Category}, entry.category.value)
-        tags = TagField(entry.tags)
+        tags = TagField("Tags", entry.tags)
         source = field("Source", entry.source or "")
         place = tag("div")
 

@@ -119,7 +119,7 @@ class Memories:
         looking = self._looking
         with tag("form", classes="finder", role="search") as form:
             self._query = field("Search", looking.query, placeholder="What would an agent ask?").classes("wide")
-            self._tags = TagField(looking.tags, changed=lambda: submit())
+            self._tags = TagField("Any of these tags", looking.tags, changed=lambda: submit())
             action("Search", lambda: None, kind="primary").props("type=submit")
             weak = ui.checkbox("Weak hits too", value=looking.weak).props("dense")
 

@@ -105,7 +105,7 @@ class MemorySheet(Sheet):
         """Draw the fields, filled with what the memory is now."""
         entry = self._entry
         content = text_area("Text", entry.content)
-        tags = TagField(entry.tags)
+        tags = TagField("Tags", entry.tags)
         until = "" if entry.expires_at is None else f"{entry.expires_at.astimezone(UTC):%Y-%m-%dT%H:%M}"
         expires = field("Expires (UTC)", until)
         expires.props("type=datetime-local stack-label clearable")
