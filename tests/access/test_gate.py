@@ -12,7 +12,7 @@ from lamina.access.secret import new_secret
 from lamina.access.settings import ServerSettings
 from lamina.access.types import Grant, Right
 from lamina.app import App
-from lamina.errors import ConfigurationError, ForbiddenError, UnauthorizedError
+from lamina.errors import ConfigurationError, ForbiddenError, ProviderError, UnauthorizedError
 from lamina.kernel.clock import ManualClock
 from lamina.observability.metrics import Metrics
 from tests.instruments import points
@@ -150,6 +150,20 @@ async def test_another_address_than_this_machines_needs_a_key(app: App, host: st
 async def test_this_machines_address_needs_none(app: App) -> None:
     for host in ("127.0.0.1", "::1", "localhost"):
         await gate_of(app, host=host).require_safe()
+
+
+@pytest.mark.anyio
+async def test_a_store_that_fails_lets_nobody_in(app: App, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def gone(_: object) -> None:
+        raise ProviderError("The store is gone.")
+
+    gate, made = gate_of(app), await app.keys.create("good")
+    await gate.admit(api_key=made.secret)
+    clock.advance(1)
+    monkeypatch.setattr(app.parts.database, "read", gone)
+    for sent in (HERE, {"api_key": made.secret}):
+        with pytest.raises(ProviderError):
+            await gate.admit(**sent)
 
 
 @pytest.mark.anyio
