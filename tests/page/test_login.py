@@ -1,5 +1,7 @@
 """Logging in with a key, and what ends it."""
 
+import json
+import shlex
 from collections.abc import Iterator
 
 import pytest
@@ -51,9 +53,9 @@ def test_an_empty_store_explains_itself_until_something_is_known(stranger: Page,
     log_in(stranger, key)
     expect(stranger).to_have_url(f"{service.url}/")
     expect(stranger.get_by_role("heading", name="Nothing is known yet")).to_be_visible()
-    expect(stranger.locator(".code-block").first).to_contain_text(f"curl {service.url}/v1/memories")
-    body = {"content": "Prefers dark mode", "layer": "user", "identifiers": {"user_id": "ana"}}
-    service.post("/v1/memories", body, key=key)
+    curl, address, *_, body = shlex.split(stranger.locator(".code-block").first.inner_text().replace("\\\n", ""))
+    assert (curl, address) == ("curl", f"{service.url}/v1/memories")
+    service.post("/v1/memories", json.loads(body), key=key)
     expect(stranger.locator("[data-panel=counts]")).to_be_visible()
 
 

@@ -14,14 +14,14 @@ from lamina.page.door import COOKIE, SCOPE, Door, require_own_origin
 _LONGEST_FORM: Final = 4096
 
 
-def routes(style: str) -> list[Route]:
-    """The routes of the login, with the address of the style sheet."""
+def routes(style: str, fonts: str) -> list[Route]:
+    """The routes of the login, with the addresses of its style sheets."""
     template = Environment(loader=PackageLoader("lamina.page", "static"), autoescape=select_autoescape()).get_template(
         "login.html"
     )
 
     def form(request: Request, *, error: str = "", status: int = 200) -> Response:
-        text = template.render(style=style, next=_local(request.query_params.get("next")), error=error)
+        text = template.render(style=style, fonts=fonts, next=_local(request.query_params.get("next")), error=error)
         return HTMLResponse(text, status_code=status, headers={"cache-control": "no-store"})
 
     async def show(request: Request) -> Response:

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+import nicegui
 from fastapi import FastAPI
 from nicegui import ui
 from starlette.staticfiles import StaticFiles
@@ -46,7 +47,7 @@ def _stage() -> FastAPI:
     style = _address("lamina.css")
     stage = FastAPI(openapi_url=None)
     stage.mount("/_page", StaticFiles(directory=_STATIC))
-    stage.router.routes.extend(login.routes(style))
+    stage.router.routes.extend(login.routes(style, f"/_nicegui/{nicegui.__version__}/static/fonts.css"))
     logging.getLogger("nicegui").addFilter(_is_surprise)
     ui.run_with(
         stage,

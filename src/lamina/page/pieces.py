@@ -93,6 +93,15 @@ def nothing(title: str, *steps: str, command: str = "") -> Element:
     return box
 
 
+def copyable(text: str) -> Element:
+    """A command or a record, with a button that copies it."""
+    with tag("div", classes="copyable") as box:
+        tag("pre", text, classes="code-block")
+        button = tag("button", "Copy", classes="plain", type="button")
+        button.on("click", js_handler="(event) => lamina.copy(event.currentTarget)")
+    return box
+
+
 def table(columns: Sequence[str], rows: Iterable[Sequence[Cell]], *, empty: str = "", label: str = "") -> Element:
     """A table of text; numbers stand at the right. `empty` is said when there is no row."""
     with tag("div", classes="table-box", tabindex="0", role="region", aria_label=label or columns[0]) as box:

@@ -25,6 +25,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Final, Literal
+from urllib.parse import urlencode
 
 from fastapi import Request
 from nicegui import ui
@@ -86,7 +87,8 @@ class Frame:
     def fail(self, error: Exception) -> None:
         """Show an error to whoever met it; the end of a session leads to the login."""
         if isinstance(error, UnauthorizedError):
-            ui.navigate.to("/login")
+            here = f"{self.page.path}?{urlencode(self.query)}".rstrip("?")
+            ui.navigate.to(f"/login?{urlencode({'next': here})}")
             return
         text = f"{error.code}: {error.message}" if isinstance(error, LaminaError) else "INTERNAL_ERROR: see the log."
         ui.notify(text, position="bottom-right", classes="failed", timeout=10000, close_button="Close")

@@ -1,4 +1,4 @@
-// Light or dark, and the menu of narrow screens. Everything else is drawn by the service.
+// Light or dark, the menu of narrow screens, copying. Everything else is drawn by the service.
 const lamina = {
   key: "lamina-theme",
   isDark() {
@@ -16,6 +16,11 @@ const lamina = {
   menu(button) {
     const open = document.querySelector(".side").classList.toggle("open");
     button.setAttribute("aria-expanded", String(open));
+  },
+  async copy(button) {
+    await navigator.clipboard.writeText(button.previousElementSibling.textContent);
+    button.textContent = "Copied";
+    setTimeout(() => (button.textContent = "Copy"), 2000);
   },
 };
 lamina.apply();
