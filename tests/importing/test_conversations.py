@@ -1,8 +1,9 @@
 """Conversations of ChatGPT, Claude and ADK."""
 
-import asyncio
 import json
+import sqlite3
 import zipfile
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -186,6 +187,23 @@ async def test_sessions_of_adk_go_on_under_the_key_of_the_plugin(
         assert (await taken(app, "adk", path)).known == 4
 
 
+async def test_the_oldest_form_of_adk_is_read_without_its_pickles(sqlite_store_url: str, tmp_path: Path) -> None:
+    content = json.dumps({"role": "user", "parts": [{"text": "My boat is in Bergen"}]})
+    with closing(sqlite3.connect(tmp_path / "old.db")) as connection, connection:
+        connection.execute(
+            "CREATE TABLE events (id TEXT, app_name TEXT, user_id TEXT, session_id TEXT, author TEXT, actions BLOB,"
+            " timestamp DATETIME, content TEXT)"
+        )
+        for id, told in (("e1", content), ("e2", "[]"), ("e3", None)):
+            row = (id, "helper", "ann", "s1", "user", b"cos\nsystem\n(S'true'\ntR.", "2026-01-01 08:00:00.5", told)
+            connection.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+    async with app_on(sqlite_store_url) as app:
+        report = await taken(app, "adk", tmp_path / "old.db")
+        assert (report.messages, [one["count"] for one in report.left_out]) == (1, [2])
+        (message,) = await app.sessions.messages("helper:ann:s1")
+        assert (message.content, message.at.isoformat()) == ("My boat is in Bergen", "2026-01-01T08:00:00.500000+00:00")
+
+
 async def test_memories_of_adk_are_those_of_laminas_memory_service(sqlite_store_url: str, tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     theirs = SqliteMemoryService(db_path=path)
@@ -216,4 +234,3 @@ def test_the_command_says_what_it_took_and_what_not(terminal: Terminal, tmp_path
 
 def test_the_command_knows_every_origin() -> None:
     assert [one.value for one in Foreign] == [one.value for one in Origin]
-    assert asyncio.iscoroutinefunction(import_from)

@@ -15,6 +15,7 @@ from lamina.demo.talking import Talking
 from lamina.errors import InvalidInputError
 from lamina.kernel.clock import ManualClock, SystemClock
 from lamina.memory.reading import count_memories
+from lamina.memory.types import Source
 from lamina.observability.metrics import Metrics
 
 Progress = Callable[[int, int | None], None]
@@ -144,8 +145,8 @@ class Teller:
             case _:
                 raise ValueError(f"the story has no such event: {sorted(what)}")
 
-    async def _remember(self, *, name: str | None = None, **new: Any) -> None:
-        added = await self.app.memory.add(**new)
+    async def _remember(self, *, name: str | None = None, source: Mapping[str, Any] | None = None, **new: Any) -> None:
+        added = await self.app.memory.add(**new, source=None if source is None else Source(**source))
         if name is not None:
             self._named[name] = added.id
 

@@ -44,7 +44,7 @@ def read_chatgpt(path: Path, whose: Identifiers) -> Iterator[Found]:
 def _branch(mapping: Mapping[str, Any], current: object) -> list[Mapping[str, Any]]:
     """The messages from the root to the current node, or to the newest where none is current."""
     nodes: dict[object, Mapping[str, Any]] = {key: node for key, node in mapping.items() if isinstance(node, dict)}
-    if current not in nodes:
+    if not isinstance(current, str) or current not in nodes:
         current = max(nodes, key=lambda key: _said_at(nodes[key]), default=None)
     branch: list[Mapping[str, Any]] = []
     while (node := nodes.pop(current, None)) is not None:  # taken out: a node that is its own ancestor ends it

@@ -107,12 +107,14 @@ def _result(content: object) -> str:
 
 
 def _attached(told: Mapping[str, Any]) -> list[Part]:
-    files = [one for name in ("attachments", "files") for one in told.get(name) or () if isinstance(one, dict)]
+    lists = [found for name in ("attachments", "files") if isinstance(found := told.get(name), list)]
     return [
         Attachment(
             media_type=mended(str(one.get("file_type") or "application/octet-stream")),
             name=mended(str(one.get("file_name") or "")),
             size_bytes=size if isinstance(size := one.get("file_size"), int) and size >= 0 else None,
         )
+        for files in lists
         for one in files
+        if isinstance(one, dict)
     ]

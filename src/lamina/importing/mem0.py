@@ -85,7 +85,7 @@ def _memory(item: Mapping[str, Any], whose: Identifiers) -> Found:
         layer, identifiers = "session", {"user_id": user, "session_id": run}
     else:
         layer, identifiers = "user", {"user_id": user}
-    own = item.get("metadata")
+    own, categories = item.get("metadata"), item.get("categories")
     extra = {name: value for name, value in item.items() if name not in _OWN and value is not None}
     return FoundMemory(
         record={
@@ -94,7 +94,7 @@ def _memory(item: Mapping[str, Any], whose: Identifiers) -> Found:
             "layer": layer,
             "identifiers": identifiers,
             "metadata": {**extra, **(own if isinstance(own, dict) else {})},
-            "tags": [str(one) for one in item.get("categories") or ()],
+            "tags": [str(one) for one in categories] if isinstance(categories, list) else [],
             "source": {"kind": "import", "reference": f"mem0:{id}"},
             "created_at": moment_text(item.get("created_at")),
             "updated_at": moment_text(item.get("updated_at")),
