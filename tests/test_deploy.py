@@ -68,6 +68,10 @@ def test_what_is_copied_into_the_image_is_there() -> None:
     for told in instructions("COPY"):
         if not told.startswith("--from"):
             assert all((ROOT / word).exists() for word in told.split()[:-1]), told
+    ignored = (DEPLOY / "Containerfile.dockerignore").read_text(encoding="utf-8")
+    let_in = set(re.findall(r"^!(.*)$", ignored, re.MULTILINE))
+    needed = {word for told in instructions("COPY") if not told.startswith("--from") for word in told.split()[:-1]}
+    assert let_in == needed
     for name in PROJECT["license-files"]:
         assert any(name.startswith(word) for told in instructions("COPY") for word in told.split()), name
 

@@ -3,7 +3,11 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from lamina.cli.demo_sample import QUESTIONS
+from lamina.cli.invocation import Invocation
+from lamina.config import Settings
 from tests.cli.terminal import Terminal
 
 
@@ -71,7 +75,18 @@ def test_a_file_that_is_not_there_or_no_conversation_is_refused(terminal: Termin
     assert terminal.run("eval", "locomo", "other.json", "--json").error["code"] == "INVALID_INPUT"
 
 
-def test_a_store_is_filled_with_the_story_once(terminal: Terminal, tmp_path: Path) -> None:
+def test_a_store_is_filled_with_the_story_once_and_served(
+    terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served: list[Settings] = []
+
+    async def serve(call: Invocation, settings: Settings) -> None:
+        served.append(settings)
+
+    monkeypatch.setattr("lamina.cli.serve._serve", serve)
     assert terminal.ok("demo", "--fill", "--json").document == {"store": "lamina-demo.db", "filled": True}
     assert "already" in terminal.ok("demo", "--fill").out
+    terminal.ok("serve", "--demo")
+    (settings,) = served
+    assert (settings.database.url, settings.knowledge.enabled) == ("lamina-demo.db", True)
     assert [path.name for path in tmp_path.iterdir()] == ["lamina-demo.db"]

@@ -109,6 +109,17 @@ async def test_items_of_a_langgraph_store_are_found_by_laminas_store(sqlite_stor
         assert (await taken(app, "langgraph", tmp_path / "store.db")).known == 2
 
 
+async def test_a_layout_says_whose_a_namespace_is(sqlite_store_url: str, tmp_path: Path) -> None:
+    write_langgraph(tmp_path / "store.db", [("memories.ann", "k", {"text": "Rows every morning"})])
+    layouts = [("memories", "{user_id}")]
+    async with app_on(sqlite_store_url) as app:
+        await import_from(app, Origin.LANGGRAPH, tmp_path / "store.db", whose=Identifiers(), layouts=layouts)
+        assert (await app.memory.list(layer="user", user_id="ann")).total_count == 1
+        assert await LaminaStore(app, layouts=layouts).aget(("memories", "ann"), "k") is not None
+        with pytest.raises(InvalidInputError, match="Only LangGraph"):
+            await import_from(app, Origin.ADK, tmp_path / "store.db", whose=Identifiers(), layouts=layouts)
+
+
 async def test_a_langgraph_store_on_postgresql_is_read_by_its_address(
     sqlite_store_url: str, fresh_postgres_url: str
 ) -> None:

@@ -92,6 +92,7 @@ def export(
         "lamina import memories.jsonl",
         "zcat memories.jsonl.gz | lamina import - --on-conflict replace",
         "lamina import --from mem0 ~/.mem0 --user ann --dry-run",
+        "lamina import --from langgraph store.db --layout memories/{user_id}",
         "lamina import --from openai chatgpt-export.zip --user ann",
     ),
     whose=True,
@@ -101,6 +102,10 @@ def import_(
     file: Annotated[str, typer.Argument(metavar="FILE", help="What to read; - is standard input.")],
     origin: Annotated[
         Foreign | None, typer.Option("--from", help="Whose file or folder it is, if not Lamina's.", show_default=False)
+    ] = None,
+    layout: Annotated[
+        list[str] | None,
+        typer.Option("--layout", metavar="PATH", help="A namespace of LangGraph, such as memories/{user_id}."),
     ] = None,
     dry_run: Annotated[bool, flag("--dry-run", "With --from: say what would be taken, and take nothing.")] = False,
     on_conflict: Annotated[
@@ -116,10 +121,11 @@ def import_(
     (anthropic); --user says whose they are where the file does not.
     """
     if origin is not None:
-        import_foreign(call, origin.value, file, dry_run=dry_run)
+        import_foreign(call, origin.value, file, layouts=layout or (), dry_run=dry_run)
         return
-    if dry_run:
-        raise InvalidInputError("--dry-run goes with --from.", details={"next": "Leave it away, or say --from."})
+    if dry_run or layout:
+        name = "--dry-run" if dry_run else "--layout"
+        raise InvalidInputError(f"{name} goes with --from.", details={"next": "Leave it away, or say --from."})
 
     async def work(app: "App") -> "ImportReport":
         with _reading(file) as source, call.output.progress("importing") as progress:

@@ -1,5 +1,6 @@
 """`lamina import --from`: takes over what other memories and chats hold. The readers are imported when it runs."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,9 @@ if TYPE_CHECKING:
     from lamina.importing.types import Report
 
 
-def import_foreign(call: Invocation, origin: str, place: str, *, dry_run: bool) -> None:
+def import_foreign(
+    call: Invocation, origin: str, place: str, *, layouts: Sequence[str] = (), dry_run: bool = False
+) -> None:
     """Read a file, a folder or an address, and show what was taken and what was not."""
     from lamina.importing.service import Origin, import_from
     from lamina.memory.types import Identifiers
@@ -30,6 +33,7 @@ def import_foreign(call: Invocation, origin: str, place: str, *, dry_run: bool) 
                 Origin(origin),
                 Path(place).expanduser(),
                 whose=Identifiers(**call.identifiers),
+                layouts=[tuple(one.split("/")) for one in layouts],
                 dry_run=dry_run,
                 progress=progress,
             )

@@ -5,7 +5,7 @@ Items become what Lamina's own store for LangGraph would have made of them, so t
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -19,7 +19,7 @@ from lamina.importing.moments import moment_text
 from lamina.importing.sqlite_files import columns_of, foreign_database, is_sqlite, rows_of
 from lamina.importing.types import Found, FoundMemory, LeftOut
 from lamina.integrations.langgraph_items import KEY, item_id, item_metadata, item_text
-from lamina.integrations.langgraph_namespaces import LAYOUTS, Namespaces
+from lamina.integrations.langgraph_namespaces import LAYOUTS, Namespace, Namespaces
 from lamina.memory.settings import MemorySettings
 from lamina.memory.types import Identifiers
 
@@ -27,9 +27,9 @@ _COLUMNS: Final = ("prefix", "key", "value", "created_at", "updated_at")
 _LATER: Final = ("expires_at", "ttl_minutes")
 
 
-def read_langgraph(path: Path, whose: Identifiers) -> Iterator[Found]:
-    """The items of a store; `path` may also be a postgresql:// address."""
-    namespaces = Namespaces(LAYOUTS, project_id=whose.project_id or KEY)
+def read_langgraph(path: Path, whose: Identifiers, layouts: Sequence[Namespace] = ()) -> Iterator[Found]:
+    """The items of a store; `path` may also be a postgresql:// address. `layouts` are those of `LaminaStore`."""
+    namespaces = Namespaces([*layouts, *LAYOUTS], project_id=whose.project_id or KEY)
     for item in _items(path):
         yield _memory(item, namespaces)
 

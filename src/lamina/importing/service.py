@@ -1,8 +1,9 @@
 """Takes what a reader finds into a store: memories as an import of Lamina's own, conversations message by message."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +15,7 @@ from lamina.importing.claude import read_claude
 from lamina.importing.langgraph import read_langgraph
 from lamina.importing.mem0 import read_mem0
 from lamina.importing.types import Found, FoundConversation, FoundMemory, LeftOut, Reader, Report
+from lamina.integrations.langgraph_namespaces import Namespace
 from lamina.kernel.clock import SystemClock
 from lamina.memory.parsing import ImportedMemory, parse_line
 from lamina.memory.transfer import BATCH, Transfer
@@ -49,16 +51,21 @@ async def import_from(
     path: Path,
     *,
     whose: Identifiers,
+    layouts: Sequence[Namespace] = (),
     dry_run: bool = False,
     progress: Progress = lambda done, total: None,
 ) -> Report:
     """Take over what `path` holds; what is there already stays as it is, so that an import can be run again.
 
-    What cannot be taken is reported and stops nothing. Raises InvalidInputError for a file that is not what it should
-    be: what was taken before that is kept.
+    What cannot be taken is reported and stops nothing. `layouts` say which namespaces of LangGraph are which layer, as
+    for `LaminaStore`. Raises InvalidInputError for a file that is not what it should be: what was taken before that is
+    kept.
     """
+    if layouts and origin is not Origin.LANGGRAPH:
+        raise InvalidInputError("Only LangGraph has namespaces to lay out.", details={"field": "layouts"})
+    read = partial(read_langgraph, layouts=layouts) if layouts else READERS[origin]
     taking = _Taking(app, Report(source=origin.value, dry_run=dry_run), progress)
-    for found in READERS[origin](path, whose):
+    for found in read(path, whose):
         await taking.take(found)
     await taking.flush()
     return taking.report
