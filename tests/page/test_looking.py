@@ -47,6 +47,13 @@ def test_a_place_takes_the_place_of_another_beside_the_same_person() -> None:
     }
 
 
+def test_who_is_chosen_as_well_ends_the_choosing_and_the_search_for_a_name() -> None:
+    choosing = Looking(identifiers=Identifiers(user_id="ana"), query="tea").choose()
+    assert (choosing.choosing, choosing.query) == (True, "")
+    chosen = choosing.as_well(MemoryLayer.PROJECT, Identifiers(project_id="shop"))
+    assert chosen == Looking(identifiers=Identifiers(user_id="ana", project_id="shop"), layer=MemoryLayer.PROJECT)
+
+
 def test_without_a_person_nothing_of_theirs_is_left() -> None:
     assert EVERYTHING.without("user_id").identifiers == Identifiers(project_id="shop")
     assert EVERYTHING.without("project_id").layer is None

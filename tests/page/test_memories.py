@@ -1,5 +1,7 @@
 """Memories in a browser: whose, which layer wins, why something was found, and changing it without losing a word."""
 
+import re
+
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
@@ -37,6 +39,10 @@ def test_somebody_is_chosen_and_the_layers_stand_in_the_order_they_win(page: Pag
     expect(page.get_by_role("button", name="Put away user rita")).to_be_visible()
     expect(page.get_by_role("button", name="2 user rita 4")).to_have_attribute("aria-pressed", "true")
     expect(page.get_by_text("needs project")).to_be_visible()
+    page.get_by_role("button", name="Choose somebody or a place as well").click()
+    page.get_by_role("button", name="kiosk 2").click()
+    expect(page.get_by_role("button", name="4 project kiosk 2")).to_have_attribute("aria-pressed", "true")
+    expect(page).to_have_url(re.compile("user_id=rita&project_id=kiosk"))
     page.goto("/memories?user_id=mara&project_id=tidewater")
     expect(page.locator(".section-head h2").first).to_have_text("User layer")
     assert page.locator(".section-head h2").all_inner_texts() == [
@@ -56,7 +62,7 @@ def test_a_search_says_why_something_was_found_and_what_was_left_out(page: Page)
     expect(found.locator(".twin")).to_contain_text("Left out, the user layer says the same: project")
     found.locator(".twin button").click()
     expect(page.get_by_role("dialog")).to_contain_text("Searches leave this out: the user layer is stronger")
-    assert "q=reports+as+a+table" in page.url
+    expect(page).to_have_url(re.compile(r"q=reports\+as\+a\+table"))
 
 
 def test_text_from_the_store_is_text_whatever_it_holds(page: Page) -> None:
@@ -89,6 +95,17 @@ def test_a_change_that_somebody_else_overtook_keeps_what_was_typed(page: Page, s
     expect(page.locator(".version").first.locator("ins")).to_have_text("Lisbon")
 
 
+def test_something_is_remembered_from_the_page(page: Page) -> None:
+    page.goto("/memories?user_id=novak&layer=user")
+    expect(page.get_by_text("No memory here.")).to_be_visible()
+    page.get_by_text("Remember something in the user layer").click()
+    page.get_by_label("What is to be remembered").fill("Collects stamps")
+    page.get_by_label("Tags", exact=True).press_sequentially("hobby")
+    page.get_by_role("button", name="Remember it").click()
+    expect(page.locator(".entry")).to_contain_text("Collects stamps")
+    expect(page.locator(".entry")).to_contain_text("#hobby")
+
+
 def test_deleting_says_what_goes_and_can_be_left(page: Page, served: Served) -> None:
     served.post("/v1/memories", {"content": "Owes the baker two euros", "identifiers": RITA})
     page.goto("/memories?user_id=rita&layer=user")
@@ -115,7 +132,7 @@ def test_a_long_layer_comes_page_by_page_and_a_tag_narrows_it(page: Page) -> Non
     page.get_by_label("Any of these tags").press_sequentially("travel")
     page.get_by_role("button", name="Search", exact=True).click()
     expect(page.locator(".entry")).to_have_count(2)
-    assert page.url.endswith("tags=tea%0Atravel")
+    expect(page).to_have_url(re.compile("tags=tea%0Atravel$"))
 
 
 def test_a_key_for_reading_changes_nothing_and_a_bound_one_sees_its_own(

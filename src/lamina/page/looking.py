@@ -22,6 +22,8 @@ class Looking:
     tags: tuple[str, ...] = ()
     weak: bool = False
     """Whether hits are shown that no agent would get."""
+    choosing: bool = False
+    """Whether somebody or some place is being chosen, beside those chosen already."""
 
     @classmethod
     def of(cls, query: Mapping[str, str]) -> Self:
@@ -56,11 +58,21 @@ class Looking:
             kept = {name: value for name, value in kept.items() if name not in ("agent_id", "session_id")}
         if any(name in chosen for name in _PLACES):
             kept = {name: value for name, value in kept.items() if name not in _PLACES}
-        return replace(self, identifiers=Identifiers(**{**kept, **chosen}), layer=layer)
+        return replace(
+            self,
+            identifiers=Identifiers(**{**kept, **chosen}),
+            layer=layer,
+            query="" if self.choosing else self.query,
+            choosing=False,
+        )
 
-    def as_nobody(self) -> Self:
-        """The same with nobody chosen and nothing asked."""
-        return replace(self, identifiers=Identifiers(), layer=None, query="")
+    def within(self, layer: MemoryLayer | None) -> Self:
+        """The same of one layer, or of all within reach."""
+        return replace(self, layer=layer, choosing=False)
+
+    def choose(self) -> Self:
+        """The same with somebody to be chosen as well."""
+        return replace(self, query="", choosing=True)
 
     def without(self, name: str) -> Self:
         """The same without an identifier, and without a layer, which may have needed it."""

@@ -13,7 +13,7 @@ from lamina.access.types import Right
 from lamina.memory.scopes import ScopeCount
 from lamina.memory.types import Identifiers, MemoryEntry, MemoryLayer, Page, SearchHit, SearchResults
 from lamina.page import shell
-from lamina.page.entry import TagField, field, moment, score, tags_of, with_style
+from lamina.page.entry import TagField, field, moment, score, tags_of, text_area, with_style
 from lamina.page.looking import Looking
 from lamina.page.memory_sheet import MemorySheet
 from lamina.page.pieces import action, badge, card, nothing, tag
@@ -75,6 +75,8 @@ class Memories:
         reached = await memory.hierarchy.complete(visitor.rooms.name, Identifiers(**given))
         own = await visitor.rooms.scopes.list(reach=reached)
         ladder = Ladder.of(looking, reached, own, bound=set(self._frame.grant.identifiers.to_dict()))
+        if not ladder.reached:
+            self._looking = looking = replace(looking, choosing=True)
         answer = await self._answer(visitor, looking, given, ladder)
         if turn != self._turn:
             return
@@ -91,7 +93,7 @@ class Memories:
         self, visitor: Visitor, looking: Looking, given: Any, ladder: Ladder
     ) -> _Found | list[_Listed] | Sequence[ScopeCount]:
         memory = visitor.rooms.memory
-        if not ladder.reached:
+        if looking.choosing:
             visitor.require_unbound(Right.READ)
             return await visitor.rooms.scopes.list(text=looking.query.strip(), limit=200)
         layers = ladder.reached if looking.layer is None else (looking.layer,)
@@ -132,7 +134,7 @@ class Memories:
     def _draw_answer(self, answer: _Found | list[_Listed] | Sequence[ScopeCount], ladder: Ladder) -> None:
         if isinstance(answer, _Found):
             self._draw_found(answer)
-        elif not ladder.reached:
+        elif self._looking.choosing:
             draw_people([one for one in answer if isinstance(one, ScopeCount)], self._looking, self.show)
         else:
             self._draw_listed([one for one in answer if isinstance(one, _Listed)])
@@ -141,28 +143,47 @@ class Memories:
         for one in listed:
             if one.page.memories or len(listed) == 1:
                 _head(one.layer, f"{one.page.total_count:,}")
-                self._draw_page(one)
+                with tag("div", classes="entries") as place:
+                    self._draw_page(one, place)
         if not any(one.page.memories for one in listed):
-            steps = ("Take a tag away, or look at another layer.",) if self._looking.tags else ()
-            nothing(
-                "No memory here.",
-                *steps,
-                command="" if steps else 'lamina add "Prefers dark mode in every editor" --user ana --tag ui',
-            )
+            if self._looking.tags:
+                nothing("No memory here.", "Take a tag away, or look at another layer.")
+            else:
+                nothing("No memory here.", "Agents that are connected remember by themselves; here you can as well.")
+        if len(listed) == 1 and self._frame.may(Right.WRITE):
+            self._draw_adding(listed[0].layer)
 
-    def _draw_page(self, one: _Listed) -> None:
+    def _draw_adding(self, layer: MemoryLayer) -> None:
+        with tag("details", classes="adding"):
+            tag("summary", f"Remember something in the {layer} layer")
+            with tag("form", classes="finder") as form:
+                content = text_area("What is to be remembered", "")
+                tags = TagField("Tags", ())
+                action("Remember it", lambda: None).props("type=submit")
+
+        async def add() -> None:
+            visitor = await self._frame.visitor()
+            visitor.require(Right.WRITE)
+            given: Any = visitor.identifiers(self._looking.identifiers.to_dict())
+            await visitor.rooms.memory.add(content.value, layer=layer, tags=tags.tags, **given)
+            self._frame.say("Remembered.")
+            await self.show(self._looking)
+
+        form.on("submit.prevent", add, [])
+
+    def _draw_page(self, one: _Listed, place: Element) -> None:
         for entry in one.page.memories:
             self._draw_entry(entry)
         if one.page.next_cursor is None:
             return
         with tag("div", classes="row") as foot:
             if self._looking.layer is None:
-                every = replace(self._looking, layer=one.layer)
+                every = self._looking.within(one.layer)
                 action(f"All {one.page.total_count:,} of the {one.layer} layer", partial(self.show, every))
             else:
-                action("Older ones", partial(self._more, one, foot))
+                action("Older ones", partial(self._more, one, place, foot))
 
-    async def _more(self, one: _Listed, foot: Element) -> None:
+    async def _more(self, one: _Listed, place: Element, foot: Element) -> None:
         visitor = await self._frame.visitor()
         given: Any = visitor.identifiers(self._looking.identifiers.to_dict())
         tags = self._looking.tags or None
@@ -171,8 +192,8 @@ class Memories:
         )
         if not foot.is_deleted:
             foot.delete()
-            with self._shown:
-                self._draw_page(replace(one, page=page))
+            with place:
+                self._draw_page(replace(one, page=page), place)
 
     def _draw_found(self, found: _Found) -> None:
         results = found.results

@@ -1,7 +1,7 @@
 """Whose memories are looked at: the layers within reach in the order they win, and the people and places there are."""
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Self
 
@@ -71,7 +71,7 @@ class Ladder:
             if self.reached:
                 with tag("li"):
                     every = tag("button", classes="rung", type="button", aria_pressed=_pressed(not self.looking.layer))
-                    every.on("click", partial(show, replace(self.looking, layer=None)), [])
+                    every.on("click", partial(show, self.looking.within(None)), [])
                     with every:
                         tag("span", "", classes="rank")
                         tag("span", "all within reach")
@@ -91,9 +91,9 @@ class Ladder:
                 with chip:
                     tag("span", f"{_word(name)} {one_line(value, 60)}")
                     tag("span", "×", aria_hidden="true")
-        if named:
-            another = tag("button", "Somebody else", classes="plain", type="button")
-            another.on("click", partial(show, self.looking.as_nobody()), [])
+        if named and not self.bound:
+            another = tag("button", "Choose somebody or a place as well", classes="plain", type="button")
+            another.on("click", partial(show, self.looking.choose()), [])
 
     def _draw_rung(self, rung: Rung, show: Show) -> None:
         if rung.identifiers is None:
@@ -101,7 +101,7 @@ class Ladder:
             return
         chosen = _pressed(self.looking.layer is rung.layer)
         button = tag("button", classes="rung", type="button", aria_pressed=chosen)
-        button.on("click", partial(show, replace(self.looking, layer=rung.layer)), [])
+        button.on("click", partial(show, self.looking.within(rung.layer)), [])
         with button:
             tag("span", str(rung.layer.precedence), classes="rank")
             with tag("span", rung.layer.value):
@@ -144,8 +144,7 @@ def draw_people(found: Sequence[ScopeCount], looking: Looking, show: Show) -> No
         with tag("div", classes="people"):
             for one in of_layer:
                 button = tag("button", classes="person", type="button")
-                chosen = replace(looking, query="").as_well(one.layer, one.identifiers)
-                button.on("click", partial(show, chosen), [])
+                button.on("click", partial(show, looking.as_well(one.layer, one.identifiers)), [])
                 with button:
                     tag("span", _names(one.identifiers))
                     tag("span", f"{one.entries:,}", classes="count")
