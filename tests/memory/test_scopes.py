@@ -51,6 +51,8 @@ async def test_somebody_sees_their_own_scopes_and_those_above_them(tenant: Tenan
     of_project = await tenant.scopes.list(reach=Identifiers(project_id="shop", team_id="default"))
     assert [one.layer.value for one in of_project] == ["project", "team"]
     assert await tenant.scopes.list(reach=Identifiers(user_id="an")) == ()
+    with_another_agent = await tenant.scopes.list(reach=Identifiers(user_id="ana", agent_id="other"))
+    assert [one.layer.value for one in with_another_agent] == ["user"]
 
 
 async def test_memories_are_counted_by_layer_and_tenant(tenant: Tenant) -> None:

@@ -92,10 +92,10 @@ def _rows(link: Link, conditions: Sequence[sa.ColumnElement[bool]]) -> Iterator[
 def _with_text(found: Iterator[ScopeCount], text: str, reach: Identifiers | None) -> Iterator[ScopeCount]:
     """What a comparison of stored text let through is looked at again: it also sees the names of identifiers."""
     for one in found:
-        values = one.identifiers.to_dict().values()
-        if text and not any(text.casefold() in value.casefold() for value in values):
+        named = one.identifiers.to_dict()
+        if text and not any(text.casefold() in value.casefold() for value in named.values()):
             continue
-        if reach is not None and one.layer in _OWN and one.identifiers.user_id != reach.user_id:
+        if reach is not None and any(getattr(reach, name) not in (None, value) for name, value in named.items()):
             continue
         yield one
 

@@ -165,6 +165,7 @@ class Memories:
             visitor = await self._frame.visitor()
             visitor.require(Right.WRITE)
             given: Any = visitor.identifiers(self._looking.identifiers.to_dict())
+            visitor.require_own(layer, given)
             await visitor.rooms.memory.add(content.value, layer=layer, tags=tags.tags, **given)
             self._frame.say("Remembered.")
             await self.show(self._looking)

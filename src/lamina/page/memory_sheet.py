@@ -42,8 +42,10 @@ class MemorySheet(Sheet):
 
     @property
     def may_change(self) -> bool:
-        """Whether the key may write."""
-        return self.frame.may(Right.WRITE)
+        """Whether the key may write, and in this layer."""
+        grant = self.frame.grant
+        own = {*self._looking_as, *grant.identifiers.to_dict()}
+        return self.frame.may(Right.WRITE) and (not grant.bound or own >= set(self._entry.layer.required))
 
     async def load(self) -> None:
         """Read the memory, its history, and what says the same elsewhere. Raises MemoryNotFoundError."""
@@ -115,6 +117,7 @@ class MemorySheet(Sheet):
         async def save(version: int) -> None:
             visitor, given = await self._enter(Right.WRITE)
             now = await self._current(visitor, given)
+            visitor.require_own(now.layer, given)
             if now.version != version:
                 clash = ConflictError(f"Somebody changed it meanwhile; it is at version {now.version}.")
                 keep, take = (lambda: save(now.version)), self.show
@@ -145,6 +148,7 @@ class MemorySheet(Sheet):
     async def delete(self) -> None:
         """Delete the memory with everything derived from it."""
         visitor, given = await self._enter(Right.WRITE)
+        visitor.require_own(self._entry.layer, given)
         await visitor.rooms.memory.delete(self._entry.id, **given)
 
     async def _enter(self, right: Right) -> tuple[Visitor, Any]:

@@ -60,23 +60,17 @@ class SessionList:
     async def _show(self, query: str) -> None:
         visitor = await self._enter()
         if query and self._user:
-            recall = await visitor.rooms.sessions.recall(query, user_id=self._user, limit=20)
+            recall = await recalled(visitor, query, self._user)
             self._shown.clear()
             with self._shown:
                 self._draw_hits(recall)
             return
-        page = await self._page(visitor, None)
+        page = await listed(visitor, self._user or None)
         self._shown.clear()
         with self._shown:
             if query:
                 tag("p", "Name a user to search through what was said; sessions are listed below.", classes="note")
             self._draw_sessions(page)
-
-    async def _page(self, visitor: Visitor, cursor: str | None) -> SessionPage:
-        if visitor.grant.bound and visitor.grant.identifiers.user_id is None:
-            return SessionPage(sessions=(), next_cursor=None, total_count=0)
-        user = visitor.grant.identifiers.user_id or self._user or None
-        return await visitor.rooms.sessions.list(user_id=user, limit=_PAGE, cursor=cursor)
 
     def _draw_sessions(self, page: SessionPage) -> None:
         if not page.sessions:
@@ -108,7 +102,7 @@ class SessionList:
             tag("span", f"{page.total_count:,} in all", classes="note")
 
     async def _more(self, cursor: str, foot: Element) -> None:
-        page = await self._page(await self._enter(), cursor)
+        page = await listed(await self._enter(), self._user or None, cursor)
         if not foot.is_deleted:
             self._draw_page(page, foot)
 
@@ -133,6 +127,24 @@ class SessionList:
         visitor = await self._frame.visitor()
         visitor.require(Right.READ)
         return visitor
+
+
+async def listed(visitor: Visitor, user_id: str | None, cursor: str | None = None) -> SessionPage:
+    """One page of the sessions within reach, of one user where one is named. Raises ForbiddenError."""
+    user = visitor.user(user_id)
+    if (only := visitor.grant.identifiers.session_id) is not None:
+        found = await visitor.conversation(only)
+        sessions = () if found is None else (found,)
+        return SessionPage(sessions=sessions, next_cursor=None, total_count=len(sessions))
+    return await visitor.rooms.sessions.list(user_id=user, limit=_PAGE, cursor=cursor)
+
+
+async def recalled(visitor: Visitor, query: str, user_id: str) -> Recall:
+    """What a user said, in any session within reach. Raises ForbiddenError, SessionNotFoundError."""
+    user, only = visitor.user(user_id), visitor.grant.identifiers.session_id
+    if only is not None:
+        await visitor.session(only)
+    return await visitor.rooms.sessions.recall(query, session_key=only, user_id=user, limit=20)
 
 
 def _draw_session(session: Session) -> None:
