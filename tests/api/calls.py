@@ -15,6 +15,7 @@ from lamina.config import Settings
 from lamina.house.tenant import Tenant
 from lamina.kernel.clock import Clock
 from lamina.memory.types import IdentifierArguments
+from lamina.server.openapi import finished
 from lamina.server.service import create_service
 from tests.stores import static_embedder
 
@@ -121,11 +122,14 @@ _DOCUMENT: dict[str, Any] = {}  # the same for every service, and it takes a whi
 def check_documented(service: FastAPI, operation: str, status: int, document: object) -> None:
     """Hold an answer against what the OpenAPI document says of an operation."""
     if not _DOCUMENT:
-        _DOCUMENT.update(service.openapi())
+        _DOCUMENT.update(finished(service.openapi()))
     operations = (one for path in _DOCUMENT["paths"].values() for one in path.values())
     found = next(one["responses"] for one in operations if one["operationId"] == operation)
     assert str(status) in found, f"{operation} does not document {status}"
-    schema = found[str(status)]["content"]["application/json"]["schema"]
+    described = found[str(status)]
+    if "$ref" in described:
+        described = _DOCUMENT["components"]["responses"][described["$ref"].rpartition("/")[2]]
+    schema = described["content"]["application/json"]["schema"]
     checked = {**schema, "components": _DOCUMENT["components"]}
     jsonschema_rs.Draft202012Validator(checked, validate_formats=True).validate(document)
 

@@ -72,7 +72,7 @@ async def find_triples(
     return answer({"triples": [triple_record(one) for one in found]})
 
 
-@router.post("/triples", status_code=201, summary="Add a triple", response_model=TripleAnswer, responses=refusals(409))
+@router.post("/triples", status_code=201, summary="Add a triple", response_model=TripleAnswer)
 async def add_triple(body: TripleToAdd, visitor: Caller, once: Once) -> Response:
     """Record a triple, for everybody in the tenant or for whom a layer names."""
     visitor.require(Right.WRITE, operation="graph_add")
@@ -100,7 +100,7 @@ async def add_triple(body: TripleToAdd, visitor: Caller, once: Once) -> Response
     return answer(triple_record(triple), 201)
 
 
-@router.post("/triples/end", summary="End triples", response_model=EndedAnswer, responses=refusals(409))
+@router.post("/triples/end", summary="End triples", response_model=EndedAnswer)
 async def end_triples(body: TriplesToEnd, visitor: Caller) -> Response:
     """Say that something is no longer true; what was true before stays known."""
     visitor.require(Right.WRITE, operation="graph_end")
@@ -109,7 +109,7 @@ async def end_triples(body: TriplesToEnd, visitor: Caller) -> Response:
     return answer({"ended": ended})
 
 
-@router.delete("/triples", summary="Remove triples", response_model=RemovedAnswer, responses=refusals(409))
+@router.delete("/triples", summary="Remove triples", response_model=RemovedAnswer)
 async def remove_triples(
     visitor: Caller,
     whose: Whose,
@@ -124,7 +124,7 @@ async def remove_triples(
 
 
 @router.delete(
-    "/sources/{kind}/{key:path}", summary="Remove a source", response_model=SourceRemovedAnswer, responses=refusals(409)
+    "/sources/{kind}/{key:path}", summary="Remove a source", response_model=SourceRemovedAnswer, responses=refusals(404)
 )
 async def remove_source(
     kind: Annotated[str, Path(description="The kind of the source.", examples=["import"])],
@@ -200,7 +200,7 @@ async def find_path(
     return answer({"path": None if found is None else [visit_record(one) for one in found]})
 
 
-@router.put("/aliases", summary="Set an alias", response_model=AliasBody, responses=refusals(409))
+@router.put("/aliases", summary="Set an alias", response_model=AliasBody)
 async def set_alias(body: AliasBody, visitor: Caller) -> Response:
     """Let a name be another name of an entity, for everybody in the tenant."""
     visitor.require_unbound(Right.WRITE, operation="graph_alias")
@@ -208,7 +208,7 @@ async def set_alias(body: AliasBody, visitor: Caller) -> Response:
     return answer({"name": body.name, "alias": body.alias})
 
 
-@router.delete("/aliases", summary="Remove an alias", response_model=AliasRemovedAnswer, responses=refusals(409))
+@router.delete("/aliases", summary="Remove an alias", response_model=AliasRemovedAnswer)
 async def remove_alias(
     alias: Annotated[str, Query(description="The alias.", examples=["Postgres"])], visitor: Caller
 ) -> Response:

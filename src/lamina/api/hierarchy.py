@@ -61,7 +61,7 @@ async def show_hierarchy(visitor: Caller) -> Response:
     return answer({"links": [dict(link) for link in await visitor.rooms.hierarchy.all()]})
 
 
-@router.put("", summary="Say who belongs to whom", response_model=HierarchyAnswer, responses=refusals(409))
+@router.put("", summary="Say who belongs to whom", response_model=HierarchyAnswer)
 async def set_hierarchy(body: LevelsBody, visitor: Caller) -> Response:
     """Link neighbouring levels: a search with a project then reaches memories of its team, org and company too."""
     visitor.require_unbound(Right.ADMIN, operation="hierarchy_set")
@@ -72,7 +72,7 @@ async def set_hierarchy(body: LevelsBody, visitor: Caller) -> Response:
 
 
 @router.delete(
-    "/{kind}/{id:path}", summary="Forget who belongs to whom", response_model=ForgottenAnswer, responses=refusals(409)
+    "/{kind}/{id:path}", summary="Forget who belongs to whom", response_model=ForgottenAnswer, responses=refusals(404)
 )
 async def remove_link(
     kind: Level, id: Annotated[str, Path(description="The project, team or org.")], visitor: Caller

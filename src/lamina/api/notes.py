@@ -8,7 +8,6 @@ from starlette.responses import Response
 from lamina.access.types import Right
 from lamina.api.answer import answer
 from lamina.api.caller import Caller
-from lamina.api.errors import refusals
 from lamina.api.note_shapes import (
     NotesAnswer,
     ObservedAnswer,
@@ -60,9 +59,7 @@ async def show_status(session_key: SessionKey, visitor: Caller) -> Response:
     return answer(status_record(await visitor.rooms.observation.status(session_key)))
 
 
-@router.post(
-    "/{session_key:path}/observe", summary="Observe now", response_model=ObservedAnswer, responses=refusals(409)
-)
+@router.post("/{session_key:path}/observe", summary="Observe now", response_model=ObservedAnswer)
 async def observe_now(session_key: SessionKey, body: ToObserve, visitor: Caller) -> Response:
     """Write the notes that are due on a conversation now, and say what was done."""
     visitor.require(Right.WRITE, operation="observation_observe")

@@ -63,7 +63,7 @@ async def list_cases(
     return answer({"cases": [case_record(one) for one in found]})
 
 
-@router.post("/purge", summary="Purge held texts", response_model=PurgedAnswer, responses=refusals(409))
+@router.post("/purge", summary="Purge held texts", response_model=PurgedAnswer)
 async def purge_cases(body: ToPurge, visitor: Caller) -> Response:
     """Erase the kept copies and hold the texts back for good. The text in its own room stays there."""
     visitor.require_unbound(Right.ADMIN, operation="quarantine_purge")
@@ -74,7 +74,7 @@ async def purge_cases(body: ToPurge, visitor: Caller) -> Response:
     return answer({"purged": purged})
 
 
-@router.post("/{id}/release", summary="Release a held text", response_model=CaseAnswer, responses=refusals(404, 409))
+@router.post("/{id}/release", summary="Release a held text", response_model=CaseAnswer, responses=refusals(404))
 async def release_case(id: str, visitor: Caller) -> Response:
     """Let a held text through from now on. A changed text is judged anew."""
     visitor.require_unbound(Right.ADMIN, operation="quarantine_release")

@@ -96,7 +96,7 @@ async def recall_messages(body: MessagesToRecall, visitor: Caller) -> Response:
     status_code=201,
     summary="Append messages",
     response_model=AppendedAnswer,
-    responses=refusals(404, 409),
+    responses=refusals(404),
 )
 async def append_messages(session_key: SessionKey, body: MessagesToAppend, visitor: Caller, once: Once) -> Response:
     """Store what was said at the end of a conversation, which begins with it where it is not there yet.
@@ -148,9 +148,7 @@ async def get_session(session_key: SessionKey, visitor: Caller) -> Response:
     return answer(session_record(await visitor.session(session_key)))
 
 
-@router.delete(
-    "/{session_key:path}", summary="Delete a session", response_model=RemovalAnswer, responses=refusals(404, 409)
-)
+@router.delete("/{session_key:path}", summary="Delete a session", response_model=RemovalAnswer, responses=refusals(404))
 async def delete_session(session_key: SessionKey, visitor: Caller) -> Response:
     """Remove a conversation with everything made of it: messages, archive, notes, vectors, its memories, receipts."""
     visitor.require(Right.WRITE, operation="session_delete")

@@ -40,6 +40,7 @@ def finished(document: Document) -> Document:
             _give_example(content, components)
         if method in _WRITES and path.startswith("/v1/") and not path.startswith(_UNKEPT):
             operation.setdefault("parameters", []).append({"$ref": "#/components/parameters/IdempotencyKey"})
+            operation["responses"].setdefault("409", {"$ref": "#/components/responses/Error409"})
     for unused in ("HTTPValidationError", "ValidationError"):
         components.get("schemas", {}).pop(unused, None)
     return document
