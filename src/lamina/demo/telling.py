@@ -134,6 +134,8 @@ class Teller:
                 await self._work(**used)
             case {"triple": [subject, predicate, other]}:
                 await app.graph.add(subject, predicate, other, valid_from=self.clock.now())
+            case {"alias": [name, other]}:
+                await app.graph.alias(name, other)
             case {"skill": drafted}:
                 await app.skills.create(**drafted)
             case {"approve": decided}:
