@@ -8,6 +8,7 @@ import httpx2
 import openai
 import pytest
 
+from lamina.access.secret import new_secret
 from lamina.endpoint.settings import ProxySettings
 from lamina.errors import ConfigurationError
 from lamina.proxy.access import check_access, key_from, require_safe
@@ -75,6 +76,12 @@ def test_pages_of_this_machine_do(served: House, origin: str) -> None:
 def test_the_key_of_a_client_passes_in_every_form_that_there_is(served: House) -> None:
     httpx2.post(f"{served.url}/chat/completions", json=ASKED, headers={"api-key": "azure-key"})
     assert served.upstream.headers[0]["api-key"] == "azure-key"
+
+
+def test_an_endpoint_that_stands_alone_passes_keys_of_another_service_on(served: House) -> None:
+    secret = new_secret()[1]
+    served.client(key=secret).chat.completions.create(**ASKED)  # type: ignore[call-overload]
+    assert served.upstream.headers[0]["authorization"] == f"Bearer {secret}"
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.7", "example.org"])

@@ -203,11 +203,12 @@ class Proxy:
             )
 
     def _outgoing(self, request: Request, body: bytes) -> Outgoing:
+        came = request.headers.raw
         return Outgoing(
             method=request.method,
             target=_target(request),
             headers=to_upstream(
-                without_keys(request.headers.raw, prefix=PREFIX),
+                came if self._gate is None else without_keys(came, prefix=PREFIX),
                 length=len(body),
                 key=self._upstream_key,
                 keep_key=self._access_key is None,
