@@ -120,6 +120,19 @@ async def test_receipts_of_others_are_out_of_reach(admin: Caller, ann: Caller, b
     assert {one["id"] for one in (await admin.get("/context/receipts"))["receipts"]} == {his, nobodys}
 
 
+@pytest.mark.usefixtures("known")
+async def test_whoever_takes_a_sessions_name_later_does_not_read_what_was_asked_under_it(
+    admin: Caller, ann: Caller, bob: Caller
+) -> None:
+    hers = (await ann.post("/context/assemble", session_key="cli:1", query=QUESTION))["receipt"]
+    assert hers["user_id"] == "ann"
+    await bob.post("/sessions/cli:1/messages", status=201, messages=[{"role": "user", "content": "hello"}])
+    his = (await bob.post("/context/assemble", session_key="cli:1", query=QUESTION))["receipt"]["id"]
+    await bob.get(f"/context/receipts/{hers['id']}", status=404)
+    assert [one["id"] for one in (await bob.get("/context/receipts", session_key="cli:1"))["receipts"]] == [his]
+    assert len((await admin.get("/context/receipts", session_key="cli:1"))["receipts"]) == 2
+
+
 async def test_a_key_that_may_only_read_can_ask_for_prompts(bearer: Bearers) -> None:
     reader = await bearer(Right.READ)
     assert (await reader.post("/context/assemble", query=QUESTION, base="You help."))["receipt"]["error"] is None

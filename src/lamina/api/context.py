@@ -21,6 +21,7 @@ from lamina.api.context_shapes import (
 from lamina.api.errors import refusals
 from lamina.api.resource import resource
 from lamina.api.shapes import IdentifiersBody
+from lamina.context.receipt import Receipt
 from lamina.context.records import item_record, retrieval_record
 from lamina.context.types import TURN_LAYERS
 from lamina.errors import ReceiptNotFoundError, SessionNotFoundError
@@ -90,7 +91,7 @@ async def list_receipts(
     elif visitor.grant.bound:
         await visitor.session(session_key)
     found = await visitor.rooms.context.list_receipts(session_key=session_key, limit=limit)
-    return answer({"receipts": [one.to_dict() for one in found]})
+    return answer({"receipts": [one.to_dict() for one in found if _is_for(visitor, one)]})
 
 
 @router.get("/receipts/{id}", summary="Get a receipt", response_model=ReceiptAnswer, responses=refusals(404))
@@ -98,9 +99,14 @@ async def get_receipt(id: str, visitor: Caller) -> Response:
     """What one prompt was made of; the beginning of its id is enough."""
     visitor.require(Right.READ, operation="receipts")
     found = await visitor.rooms.context.get_receipt(id)
-    if visitor.grant.bound and not await _is_theirs(visitor, found.session_key):
+    if visitor.grant.bound and not (_is_for(visitor, found) and await _is_theirs(visitor, found.session_key)):
         raise ReceiptNotFoundError(operation="receipts", details={"id": id})
     return answer(found.to_dict())
+
+
+def _is_for(visitor: Visitor, receipt: Receipt) -> bool:
+    """Whether a prompt was not for another user, who gave the session's name to it first."""
+    return visitor.grant.identifiers.user_id in (None, receipt.user_id)
 
 
 async def _is_theirs(visitor: Visitor, session_key: str | None) -> bool:

@@ -118,6 +118,7 @@ class ReceiptAnswer(BaseModel):
     id: str
     at: datetime
     session_key: str | None
+    user_id: str | None = Field(description="The user the prompt was for.")
     query: str
     keywords: list[str]
     budget_tokens: int

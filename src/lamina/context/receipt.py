@@ -60,6 +60,8 @@ class Receipt:
     elapsed_ms: float = 0.0
     error: str | None = None
     """Why nothing could be added at all, as an error's code; None when all went well."""
+    user_id: str | None = None
+    """For whom the prompt was; a session's name alone does not say, since it may be another's later."""
 
     @property
     def total_tokens(self) -> int:

@@ -167,7 +167,10 @@ class ContextService:
                 memory_first=self.settings.memory_first,
                 count=self.count,
             )
-            receipt = self._receipt(found, made, [*held, *short], query, session, (budget, memory_budget), started)
+            receipt = replace(
+                self._receipt(found, made, [*held, *short], query, session, (budget, memory_budget), started),
+                user_id=identifiers.get("user_id"),
+            )
             if self.settings.store_receipts:
                 await self._store(receipt)
         carried = tuple(placed.item for placed in made.placed)
