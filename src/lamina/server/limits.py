@@ -100,7 +100,9 @@ class Limits:
             message = await receive()
             size += len(message.get("body", b""))
             if size > self._largest:
-                raise _TooLargeError(self._large())
+                error = self._large()
+                self._metrics.operation_failed(_OPERATION, error.code)
+                raise _TooLargeError(error)
             return message
 
         return receiving
@@ -118,7 +120,7 @@ class Limits:
 
                 await self._app(scope, receive, sending)
         except _TooLargeError as refusal:
-            await self._turn_away(refusal.error, scope, receive, send)
+            await refused(refusal.error)(scope, receive, send)
         except TimeoutError:
             if not limit.expired():
                 raise

@@ -6,6 +6,7 @@ from collections.abc import Hashable
 from lamina.kernel.clock import Clock
 
 _REMEMBERED = 10_000
+_INSTANT = 1e-6  # what rounding may add
 
 
 class Rate:
@@ -28,7 +29,9 @@ class Rate:
         now = self._clock.monotonic()
         due = max(self._due.pop(caller, now), now)
         early = due - now - self._burst_s
-        self._due[caller] = due if early > 0 else due + self._interval
+        if early < _INSTANT:
+            early, due = 0.0, due + self._interval
+        self._due[caller] = due
         if len(self._due) > _REMEMBERED:
             self._due.popitem(last=False)
-        return max(early, 0.0)
+        return early
