@@ -32,9 +32,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=60.0, metavar="S", help="how long; 60")
     parser.add_argument("--store", metavar="ADDRESS", help="an empty store; a new SQLite file unless given")
     given = parser.parse_args(arguments)
-    with tempfile.TemporaryDirectory(prefix="lamina-load-") as folder:
-        with server(given.store or str(Path(folder) / "lamina.db")) as served:
-            ledger, resident, lost = asyncio.run(load(served, callers=given.callers, seconds=given.seconds))
+    with (
+        tempfile.TemporaryDirectory(prefix="lamina-load-") as folder,
+        server(given.store or str(Path(folder) / "lamina.db")) as served,
+    ):
+        ledger, resident, lost = asyncio.run(load(served, callers=given.callers, seconds=given.seconds))
     held = verdict(ledger, resident, lost)
     report(ledger, resident, lost, given.seconds, held)
     return 0 if all(held.values()) else 1
