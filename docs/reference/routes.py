@@ -9,6 +9,7 @@ from fastapi import FastAPI
 
 from lamina.api.routes import api_routes
 from lamina.memory.types import Identifiers
+from lamina.server import health
 from lamina.server.openapi import finished
 from lamina.server.reading import Field, Operation, chapters
 
@@ -20,7 +21,7 @@ _IDENTIFIERS = [field.name for field in fields(Identifiers)]
 def routes() -> str:
     """Every route: what it does, what it takes, and what an answer looks like."""
     service = FastAPI()
-    service.router.routes += api_routes()
+    service.router.routes += [*health.router.routes, *api_routes()]
     parts: list[str] = []
     for chapter in chapters(finished(service.openapi())):
         parts.append(f"## {chapter.name.capitalize()}")
