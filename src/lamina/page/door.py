@@ -5,11 +5,10 @@ therefore ends every session, and so does a key that is revoked.
 """
 
 import secrets
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
-from urllib.parse import urlsplit
 
 from lamina.access.gate import Gate
 from lamina.access.types import Grant
@@ -27,7 +26,10 @@ _MOST: Final = 1000
 
 
 class Logins:
-    """Who has logged in, by token: at most a thousand, for half a day; the oldest give way."""
+    """Who has logged in, by token: at most a thousand, for half a day.
+
+    Beyond that the key that is logged in most often gives way, so that nobody's key puts out the others.
+    """
 
     def __init__(self, clock: Clock | None = None) -> None:
         self._clock: Clock = clock or SystemClock()
@@ -35,10 +37,14 @@ class Logins:
 
     def open(self, key: str) -> str:
         """A new token that stands for a key."""
-        token = secrets.token_urlsafe(32)
-        self._keys[token] = (key, self._clock.monotonic() + _LONGEST_S)
-        while len(self._keys) > _MOST:
+        now = self._clock.monotonic()
+        while self._keys and next(iter(self._keys.values()))[1] <= now:
             self._keys.popitem(last=False)
+        token = secrets.token_urlsafe(32)
+        self._keys[token] = (key, now + _LONGEST_S)
+        if len(self._keys) > _MOST:
+            ((most, _),) = Counter(held for held, _ in self._keys.values()).most_common(1)
+            del self._keys[next(token for token, (held, _) in self._keys.items() if held == most)]
         return token
 
     def key(self, token: str | None) -> str | None:
@@ -59,6 +65,12 @@ class Door:
     gate: Gate
     logins: Logins = field(default_factory=Logins)
 
+    async def log_in(self, key: str, *, headers: Mapping[str, str]) -> str:
+        """A session for whoever has this key. Raises UnauthorizedError, and ForbiddenError for a foreign page."""
+        require_own_origin(headers)
+        await self.gate.admit_headers({**headers, "authorization": f"Bearer {key}"})
+        return self.logins.open(key)
+
     async def grant(self, token: str | None, *, headers: Mapping[str, str]) -> Grant:
         """What the holder of a session may do now. Raises UnauthorizedError, and ForbiddenError for a foreign page."""
         require_own_origin(headers)
@@ -73,5 +85,5 @@ class Door:
 def require_own_origin(headers: Mapping[str, str]) -> None:
     """Raise ForbiddenError for what a page of another place sends: a cookie goes along with it, the person does not."""
     origin = headers.get("origin")
-    if origin is not None and urlsplit(origin).netloc != headers.get("host"):
+    if origin is not None and origin.partition("://")[2] != headers.get("host"):
         raise ForbiddenError("The page answers no page of another place.", details={"header": "origin"})

@@ -1,5 +1,6 @@
 """Logging in and out: one plain form, without a script."""
 
+from collections.abc import Awaitable, Callable
 from typing import Final
 from urllib.parse import parse_qs
 
@@ -8,10 +9,13 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from lamina.errors import LaminaError, UnauthorizedError
+from lamina.errors import ForbiddenError, LaminaError, UnauthorizedError
 from lamina.page.door import COOKIE, SCOPE, Door, require_own_origin
 
 _LONGEST_FORM: Final = 4096
+_STATUS: Final = {UnauthorizedError.code: 401, ForbiddenError.code: 403}
+
+Handler = Callable[[Request], Awaitable[Response]]
 
 
 def routes(style: str, fonts: str) -> list[Route]:
@@ -34,14 +38,8 @@ def routes(style: str, fonts: str) -> list[Route]:
 
     async def log_in(request: Request) -> Response:
         door: Door = request.scope[SCOPE]
-        require_own_origin(request.headers)
         given = await _form(request)
-        token = door.logins.open(given.get("key", "").strip())
-        try:
-            await door.grant(token, headers=request.headers)
-        except LaminaError as error:
-            door.logins.close(token)
-            return form(request, error=error.message, status=401)
+        token = await door.log_in(given.get("key", "").strip(), headers=request.headers)
         answer = RedirectResponse(_local(request.query_params.get("next")), status_code=303)
         secure = request.url.scheme == "https"
         answer.set_cookie(COOKIE, token, httponly=True, samesite="lax", secure=secure)
@@ -55,10 +53,21 @@ def routes(style: str, fonts: str) -> list[Route]:
         answer.delete_cookie(COOKIE)
         return answer
 
+    def told(handle: Handler) -> Handler:
+        """The same, with what goes wrong shown in the form."""
+
+        async def handle_or_tell(request: Request) -> Response:
+            try:
+                return await handle(request)
+            except LaminaError as error:
+                return form(request, error=error.message, status=_STATUS.get(error.code, 503))
+
+        return handle_or_tell
+
     return [
-        Route("/login", show, methods=["GET"]),
-        Route("/login", log_in, methods=["POST"]),
-        Route("/logout", log_out, methods=["POST"]),
+        Route("/login", told(show), methods=["GET"]),
+        Route("/login", told(log_in), methods=["POST"]),
+        Route("/logout", told(log_out), methods=["POST"]),
     ]
 
 
