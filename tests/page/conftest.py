@@ -53,12 +53,19 @@ def context(browser: Browser, served: Served) -> Iterator[BrowserContext]:
     context.close()
 
 
-@pytest.fixture
-def page(context: BrowserContext, served: Served) -> Iterator[Page]:
-    """A page before the story. At the end nothing may have left the origin, and no script may have failed."""
+@pytest.fixture(scope="module")
+def watched(context: BrowserContext, served: Served) -> Iterator[Watched]:
+    """The page that the tests of a module share: a new one is a new process."""
     watched = Watched(context, served.url)
+    yield watched
+    watched.page.close()
+
+
+@pytest.fixture
+def page(watched: Watched) -> Iterator[Page]:
+    """A page before the story. At the end nothing may have left the origin, and no script may have failed."""
     yield watched.page
-    watched.end()
+    watched.check()
 
 
 @pytest.fixture

@@ -106,11 +106,17 @@ class Watched:
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("console", self._said)
 
+    def check(self) -> None:
+        """Raise AssertionError where a promise was broken since the last time."""
+        broken = [*self.foreign, *self.complaints]
+        self.foreign.clear()
+        self.complaints.clear()
+        assert broken == []
+
     def end(self) -> None:
-        """Close the page. Raises AssertionError where a promise was broken."""
+        """Close the page, and check it."""
         self.page.close()
-        assert self.foreign == []
-        assert self.complaints == []
+        self.check()
 
     def _asked(self, url: str) -> None:
         if not url.startswith((f"{self._url}/", "data:")):

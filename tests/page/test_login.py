@@ -48,7 +48,8 @@ def test_a_key_leads_to_what_was_wanted_and_then_out(stranger: Page, keyed: Keye
 
 
 def test_an_empty_store_explains_itself_until_something_is_known(stranger: Page, keyed: Keyed) -> None:
-    service, key = keyed
+    service = keyed[0]
+    key = within(service.store, lambda app: app.for_tenant("newcomers").keys.create("first", right=Right.WRITE)).secret
     stranger.goto("/login?next=//evil.example")
     log_in(stranger, key)
     expect(stranger).to_have_url(f"{service.url}/")
@@ -57,6 +58,8 @@ def test_an_empty_store_explains_itself_until_something_is_known(stranger: Page,
     assert (curl, address) == ("curl", f"{service.url}/v1/memories")
     service.post("/v1/memories", json.loads(body), key=key)
     expect(stranger.locator("[data-panel=counts]")).to_be_visible()
+    expect(stranger.locator(".tenant")).to_have_text("newcomers")
+    expect(stranger.locator("[data-panel=operations]")).to_have_count(0)  # every tenant's, so not theirs to see
 
 
 def test_a_key_that_is_revoked_ends_what_is_open(stranger: Page, keyed: Keyed) -> None:
