@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 from functools import partial
-from urllib.parse import urlsplit
 
 from nicegui.element import Element
 
 from lamina.access.types import Right
 from lamina.errors import ConflictError
 from lamina.knowledge.types import Category, KnowledgeEntry, KnowledgeVersion, Origin, Reference, ReferenceType
+from lamina.page.address import is_web_address
 from lamina.page.entry import TagField, choice, facts, field, json_text, moment, tags_of, text_area
 from lamina.page.pieces import tag
 from lamina.page.shared_sheet import SharedSheet
@@ -180,7 +180,7 @@ class ReferenceSheet(SharedSheet):
 
 def _location(text: str) -> None:
     """Where something is: a link where following it does no more than opening a page elsewhere."""
-    if urlsplit(text).scheme in ("http", "https"):
+    if is_web_address(text):
         tag("a", visible(text), href=text, rel="noopener noreferrer", target="_blank")
     else:
         tag("span", visible(text), classes="mono")
