@@ -1,45 +1,23 @@
 """Memories: whose they are, which layer wins, what a search finds and why, what says the same twice."""
 
-import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 from nicegui import ui
 from nicegui.element import Element
 
 from lamina.access.types import Right
-from lamina.memory.scopes import ScopeCount
-from lamina.memory.types import Identifiers, MemoryEntry, MemoryLayer, Page, SearchHit, SearchResults
-from lamina.page import shell
+from lamina.memory.types import Identifiers, MemoryEntry, MemoryLayer, SearchHit
 from lamina.page.entry import TagField, field, moment, score, tags_of, text_area, with_style
 from lamina.page.looking import Looking
+from lamina.page.memory_answer import Answer, Found, Layers, Listed, People, find_answer, list_page
 from lamina.page.memory_sheet import MemorySheet
 from lamina.page.pieces import action, badge, card, nothing, tag
 from lamina.page.reach import Ladder, draw_people
-from lamina.page.shell import Frame
+from lamina.page.shell import Frame, Page
 from lamina.page.text import one_line
-from lamina.visitor import Visitor
-
-_FEW: Final = 6
-_PAGE: Final = 25
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Listed:
-    """One layer's memories, or the beginning of them."""
-
-    layer: MemoryLayer
-    page: Page
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Found:
-    """What a search found, with the texts that were left out because a stronger layer says the same."""
-
-    results: SearchResults
-    twins: dict[str, list[MemoryEntry]]
 
 
 class Memories:
@@ -67,19 +45,18 @@ class Memories:
     async def show(self, looking: Looking) -> None:
         """Find what is asked for and show it; a later question makes an earlier answer void."""
         self._turn += 1
-        turn, self._looking = self._turn, looking
+        turn = self._turn
         visitor = await self._frame.visitor()
         visitor.require(Right.READ)
         given: Any = visitor.identifiers(looking.identifiers.to_dict())
-        memory = visitor.rooms.memory
-        reached = await memory.hierarchy.complete(visitor.rooms.name, Identifiers(**given))
+        reached = await visitor.rooms.memory.hierarchy.complete(visitor.rooms.name, Identifiers(**given))
         own = await visitor.rooms.scopes.list(reach=reached)
         ladder = Ladder.of(looking, reached, own, bound=set(self._frame.grant.identifiers.to_dict()))
-        if not ladder.reached:
-            self._looking = looking = replace(looking, choosing=True)
-        answer = await self._answer(visitor, looking, given, ladder)
+        looking = replace(looking, choosing=looking.choosing or not ladder.reached)
+        answer = await find_answer(visitor, looking, given, ladder.reached)
         if turn != self._turn:
             return
+        self._looking = looking
         self._query.set_value(looking.query)
         self._reach.clear()
         with self._reach:
@@ -87,35 +64,7 @@ class Memories:
         self._shown.clear()
         with self._shown:
             ui.navigate.history.replace(looking.address)
-            self._draw_answer(answer, ladder)
-
-    async def _answer(
-        self, visitor: Visitor, looking: Looking, given: Any, ladder: Ladder
-    ) -> _Found | list[_Listed] | Sequence[ScopeCount]:
-        memory = visitor.rooms.memory
-        if looking.choosing:
-            visitor.require_unbound(Right.READ)
-            return await visitor.rooms.scopes.list(text=looking.query.strip(), limit=200)
-        layers = ladder.reached if looking.layer is None else (looking.layer,)
-        if not looking.query.strip():
-            size = _FEW if looking.layer is None else _PAGE
-            asked = [memory.list(layer=one, limit=size, tags=looking.tags or None, **given) for one in layers]
-            pages = zip(layers, await asyncio.gather(*asked), strict=True)
-            return [_Listed(layer=layer, page=page) for layer, page in pages]
-        results = await memory.search(
-            looking.query,
-            layers=layers,
-            limit=50,
-            threshold=0.0 if looking.weak else None,
-            tags=looking.tags or None,
-            explain=True,
-            **given,
-        )
-        twins: dict[str, list[MemoryEntry]] = {}
-        for one in results.duplicates:
-            if (entry := await memory.get(one.id, **given)) is not None:
-                twins.setdefault(one.kept_id, []).append(entry)
-        return _Found(results=results, twins=twins)
+            self._draw_answer(answer)
 
     def _draw_finder(self) -> None:
         looking = self._looking
@@ -131,15 +80,16 @@ class Memories:
 
         form.on("submit.prevent", submit, [])
 
-    def _draw_answer(self, answer: _Found | list[_Listed] | Sequence[ScopeCount], ladder: Ladder) -> None:
-        if isinstance(answer, _Found):
-            self._draw_found(answer)
-        elif self._looking.choosing:
-            draw_people([one for one in answer if isinstance(one, ScopeCount)], self._looking, self.show)
-        else:
-            self._draw_listed([one for one in answer if isinstance(one, _Listed)])
+    def _draw_answer(self, answer: Answer) -> None:
+        match answer:
+            case People():
+                draw_people(answer.found, self._looking, self.show)
+            case Layers():
+                self._draw_layers(answer.listed)
+            case Found():
+                self._draw_found(answer)
 
-    def _draw_listed(self, listed: Sequence[_Listed]) -> None:
+    def _draw_layers(self, listed: Sequence[Listed]) -> None:
         for one in listed:
             if one.page.memories or len(listed) == 1:
                 _head(one.layer, f"{one.page.total_count:,}")
@@ -172,7 +122,7 @@ class Memories:
 
         form.on("submit.prevent", add, [])
 
-    def _draw_page(self, one: _Listed, place: Element) -> None:
+    def _draw_page(self, one: Listed, place: Element) -> None:
         for entry in one.page.memories:
             self._draw_entry(entry)
         if one.page.next_cursor is None:
@@ -184,19 +134,18 @@ class Memories:
             else:
                 action("Older ones", partial(self._more, one, place, foot))
 
-    async def _more(self, one: _Listed, place: Element, foot: Element) -> None:
+    async def _more(self, one: Listed, place: Element, foot: Element) -> None:
         visitor = await self._frame.visitor()
-        given: Any = visitor.identifiers(self._looking.identifiers.to_dict())
-        tags = self._looking.tags or None
-        page = await visitor.rooms.memory.list(
-            layer=one.layer, limit=_PAGE, cursor=one.page.next_cursor, tags=tags, **given
-        )
+        visitor.require(Right.READ)
+        given = visitor.identifiers(self._looking.identifiers.to_dict())
+        memory, cursor = visitor.rooms.memory, one.page.next_cursor
+        more = await list_page(memory, self._looking, given, one.layer, cursor=cursor)
         if not foot.is_deleted:
             foot.delete()
             with place:
-                self._draw_page(replace(one, page=page), place)
+                self._draw_page(more, place)
 
-    def _draw_found(self, found: _Found) -> None:
+    def _draw_found(self, found: Found) -> None:
         results = found.results
         for warning in results.warnings:
             tag("p", f"{warning.code}: the {warning.layer} layer failed. {warning.message}", classes="conflict")
@@ -258,7 +207,7 @@ async def _build(frame: Frame) -> None:
     await Memories(frame).draw()
 
 
-PAGE = shell.Page(
+PAGE = Page(
     path="/memories",
     title="Memories",
     icon="notes",
