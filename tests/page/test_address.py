@@ -14,6 +14,6 @@ def test_a_location_on_the_web_is_a_link_even_where_it_is_misspelt(text: str) ->
     assert is_web_address(text)
 
 
-@pytest.mark.parametrize("text", ["javascript:alert(1)", " java\tscript:alert(1)", "data:text/html,x", "//x", "docs/a.md"])
+@pytest.mark.parametrize("text", ["javascript:alert(1)", " java\tscript:alert(1)", "data:text/html,x", "//x", "a.md"])
 def test_any_other_location_is_text(text: str) -> None:
     assert not is_web_address(text)
