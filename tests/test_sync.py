@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 import lamina
 from lamina import sync
+from lamina.access.service import KeyService
 from lamina.context.service import ContextService
 from lamina.embedding.types import Purpose
 from lamina.errors import ConfigurationError, MissingIdentifierError
@@ -24,6 +25,7 @@ from lamina.memory.hierarchy import Hierarchy
 from lamina.memory.service import MemoryService
 from lamina.observation.service import ObservationService
 from lamina.skill.service import SkillService
+from lamina.sync.access import SyncKeys
 from lamina.sync.context import SyncContext
 from lamina.sync.graph import SyncGraph
 from lamina.sync.observation import SyncObservation
@@ -42,7 +44,8 @@ def verbs(kind: type) -> dict[str, Callable[..., object]]:
     return {name: member for name, member in members.items() if callable(member)}
 
 
-# Completing identifiers is what a search does with the hierarchy; nobody calls it.
+# Completing identifiers is what a search does with the hierarchy; nobody calls it. The rooms of another tenant are for
+# doors that serve many; the blocking twin has `for_tenant` on each room.
 @pytest.mark.parametrize(
     ("twin", "origin", "inside"),
     [
@@ -52,7 +55,8 @@ def verbs(kind: type) -> dict[str, Callable[..., object]]:
         (SyncGraph, GraphService, set()),
         (SyncContext, ContextService, {"tenant"}),
         (SyncObservation, ObservationService, {"appended"}),
-        (sync.SyncApp, lamina.App, {"start"}),
+        (SyncKeys, KeyService, set()),
+        (sync.SyncApp, lamina.App, {"start", "for_tenant"}),
     ],
 )
 def test_the_verbs_and_their_signatures_are_those_of_the_async_ones(twin: type, origin: type, inside: set[str]) -> None:

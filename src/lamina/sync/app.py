@@ -11,12 +11,14 @@ from lamina import app as asynchronous
 from lamina.config import Settings
 from lamina.embedding.types import Embedder
 from lamina.kernel.clock import Clock
+from lamina.kernel.crew import Queue
 from lamina.llm.types import ChatModel
 from lamina.observability.metrics import Metrics
 from lamina.sync.loop import Loop, blocking
 from lamina.sync.memory import SyncHierarchy, SyncMemory
 
 if TYPE_CHECKING:
+    from lamina.sync.access import SyncKeys
     from lamina.sync.context import SyncContext
     from lamina.sync.graph import SyncGraph
     from lamina.sync.knowledge import SyncAudit, SyncKnowledge, SyncReferences
@@ -105,6 +107,17 @@ class SyncApp:
         from lamina.sync.context import SyncContext
 
         return SyncContext(self._room("context"), self._loop)
+
+    @cached_property
+    def keys(self) -> "SyncKeys":
+        """The keys that let callers of a service in."""
+        from lamina.sync.access import SyncKeys
+
+        return SyncKeys(self._room("keys"), self._loop)
+
+    def queues(self) -> tuple[Queue, ...]:
+        """What waits to be done in the background, by worker."""
+        return self._inner.queues()
 
     def session(self, key: str | None) -> AbstractContextManager[None]:
         """Bind a session for every call inside the block."""
