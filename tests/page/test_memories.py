@@ -83,6 +83,7 @@ def test_a_change_that_somebody_else_overtook_keeps_what_was_typed(page: Page, s
     served.ask("PATCH", f"/v1/memories/{added['memory']['id']}", changed)
     page.get_by_label("Text").fill("Lives in Lisbon")
     page.get_by_label("Metadata").fill("no json")
+    page.keyboard.press("Escape")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("alert").filter(has_text="CONFLICT")).to_contain_text("it is at version 2")
     expect(page.get_by_label("Text")).to_have_value("Lives in Lisbon")

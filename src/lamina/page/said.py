@@ -36,9 +36,9 @@ def told(message: Message, longest: int) -> str:
 class SaidPane:
     """The messages being read, and the way to the others."""
 
-    def __init__(self, trace: Trace, last: int, *, go_to: GoTo, open_note: OpenNote) -> None:
+    def __init__(self, trace: Trace, *, go_to: GoTo, open_note: OpenNote) -> None:
         self._trace = trace
-        self._last = last
+        self._last = 0
         self._go_to = go_to
         self._open_note = open_note
         self._head: Element
@@ -49,8 +49,9 @@ class SaidPane:
         self._head = tag("div", classes="pane-head")
         self._list = tag("div", classes="pane", tabindex="0", role="region", aria_label="Messages")
 
-    def show(self, messages: Collection[Message], *, at: int, marked: Collection[int] = ()) -> None:
-        """Show messages; the one at `at` comes into view, marked ones stand out."""
+    def show(self, messages: Collection[Message], *, at: int, last: int, marked: Collection[int] = ()) -> None:
+        """Show messages of `last` in all; the one at `at` comes into view, marked ones stand out."""
+        self._last = last
         first = min((one.sequence for one in messages), default=1)
         final = max((one.sequence for one in messages), default=0)
         self._head.clear()

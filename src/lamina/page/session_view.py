@@ -47,7 +47,7 @@ class SessionView:
         timeline, status = await observation.timeline(self._key), await observation.status(self._key)
         self._trace = Trace.of(timeline)
         last = timeline.last_sequence
-        self._said = SaidPane(self._trace, last, go_to=self.go_to, open_note=self.open_note)
+        self._said = SaidPane(self._trace, go_to=self.go_to, open_note=self.open_note)
         self._noted = NotedPane(
             self._trace, observing=observation.desk is not None, go_to=self.go_to, open_note=self.open_note
         )
@@ -73,12 +73,12 @@ class SessionView:
         self._turn += 1
         turn, first = self._turn, stretch_around(sequence, self._session.last_sequence)
         visitor = await self._enter(Right.READ)
-        await visitor.session(self._key)
+        session = await visitor.session(self._key)
         messages = await visitor.rooms.sessions.messages(self._key, after=first - 1, limit=STRETCH, archived=None)
         if turn != self._turn:
             return
-        self._at = sequence
-        self._said.show(messages, at=sequence, marked=marked)
+        self._session, self._at = session, sequence  # more may have been said since
+        self._said.show(messages, at=sequence, last=session.last_sequence, marked=marked)
         self._mark()
 
     async def open_note(self, id: str) -> None:

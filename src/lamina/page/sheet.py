@@ -97,11 +97,13 @@ class Sheet(ABC):
     async def show(self) -> None:
         """Read it again and show it as it is now."""
         await self.load()
+        self._dialog.props(remove="persistent")
         self._box.clear()
         with self._box:
             self._draw_all()
 
     def _edit(self) -> None:
+        self._dialog.props("persistent")  # neither Escape nor a click beside it throws away what is being typed
         self._box.clear()
         with self._box:
             tag("h2", f"Edit {self.title}")
