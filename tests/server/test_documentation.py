@@ -80,8 +80,8 @@ async def test_errors_are_documented_in_one_form(document: dict[str, Any]) -> No
 async def test_every_write_takes_an_idempotency_key_unless_its_answer_is_secret(document: dict[str, Any]) -> None:
     for method, path, operation in operations(document):
         names = {resolved(document, one)["name"] for one in operation.get("parameters", ())}
-        writes = method != "get" and path.startswith("/v1/")
-        assert ("Idempotency-Key" in names) == (writes and not path.startswith(("/v1/keys", "/v1/import"))), path
+        reads = method == "get" or path.endswith(("/search", "/recall")) or path.startswith("/v1/context/")
+        assert ("Idempotency-Key" in names) == (not reads and not path.startswith(("/v1/keys", "/v1/import"))), path
 
 
 async def test_the_page_has_every_operation_and_loads_nothing(served: Served, document: dict[str, Any]) -> None:

@@ -17,8 +17,28 @@ from lamina.errors import LaminaError
 
 _ID: Final = "lamina.once"
 _WRITES: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+_READING: Final = ("/search", "/recall")  # a question may be too long for a path
+_NOT_KEPT: Final = (
+    "/v1/context/",  # reads too
+    "/v1/import",  # a stream, which skips what is there
+    "/v1/keys",  # a secret is shown once
+    "/v1/chat/",  # what follows is the upstream's to answer
+    "/v1/responses",
+    "/v1/models",
+    "/v1/embeddings",
+)
 _HEADER: Final = "idempotency-key"
 _REPEATED: Final = {"idempotency-replayed": "true"}
+
+
+def takes_key(method: str, path: str) -> bool:
+    """Whether a request writes something, and its answer may be kept."""
+    return (
+        method in _WRITES
+        and path.startswith("/v1/")
+        and not path.startswith(_NOT_KEPT)
+        and not (method == "POST" and path.endswith(_READING))
+    )
 
 
 def _once(request: Request) -> str | None:
@@ -33,22 +53,17 @@ Once = Annotated[str | None, Depends(_once)]
 class Idempotent:
     """Does what was done before not again."""
 
-    def __init__(self, app: ASGIApp, *, without: tuple[str, ...] = ()) -> None:
-        """`without` are the beginnings of paths whose answers must not be kept, or that do not write."""
+    def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        self._without = without
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        if scope["type"] != "http" or scope["method"] not in _WRITES or scope["path"].startswith(self._without):
-            await self._app(scope, receive, send)
-            return
-        request = Request(scope, receive)
-        key = request.headers.get(_HEADER)
-        if key is None or not scope["path"].startswith("/v1/"):
-            await self._app(scope, receive, send)
-            return
-        await (await self._answer(request, key))(scope, receive, send)
+        if scope["type"] == "http" and takes_key(scope["method"], scope["path"]):
+            request = Request(scope, receive)
+            if (key := request.headers.get(_HEADER)) is not None:
+                await (await self._answer(request, key))(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
 
     async def _answer(self, request: Request, key: str) -> Response:
         try:

@@ -4,12 +4,11 @@ import copy
 from collections.abc import Iterator
 from typing import Any, Final
 
+from lamina.api.idempotent import takes_key
 from lamina.server.example import example_of
 
 Document = dict[str, Any]
 
-_WRITES: Final = ("post", "put", "patch", "delete")
-_UNKEPT: Final = ("/v1/import", "/v1/keys")
 _ONCE: Final = {
     "name": "Idempotency-Key",
     "in": "header",
@@ -38,7 +37,7 @@ def finished(document: Document) -> Document:
             operation["responses"][status] = _response(response, status, components)
         for content in operation.get("requestBody", {}).get("content", {}).values():
             _give_example(content, components)
-        if method in _WRITES and path.startswith("/v1/") and not path.startswith(_UNKEPT):
+        if takes_key(method.upper(), path):
             operation.setdefault("parameters", []).append({"$ref": "#/components/parameters/IdempotencyKey"})
             operation["responses"].setdefault("409", {"$ref": "#/components/responses/Error409"})
     for unused in ("HTTPValidationError", "ValidationError"):

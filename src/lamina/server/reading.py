@@ -13,6 +13,7 @@ Document = Mapping[str, Any]
 
 _METHODS: Final = ("get", "post", "put", "patch", "delete")
 _CODE: Final = re.compile(r"`([^`]+)`")
+_PLACES: Final = ("path", "body", "query", "header", "cookie")
 _HOST: Final = "http://127.0.0.1:7077"
 
 
@@ -78,6 +79,7 @@ def chapters(document: Document) -> tuple[Chapter, ...]:
 def _operation(document: Document, path: str, method: str, operation: Document) -> Operation:
     body = _only(operation.get("requestBody", {}).get("content", {}))
     parameters = [_resolved(document, one) for one in operation.get("parameters", ())]
+    fields = [*map(_parameter, parameters), *_body_fields(document, body)]
     replies = operation["responses"].items()
     return Operation(
         id=operation["operationId"],
@@ -85,7 +87,7 @@ def _operation(document: Document, path: str, method: str, operation: Document) 
         path=path,
         summary=operation["summary"],
         paragraphs=tuple(as_text(part) for part in operation.get("description", "").split("\n\n") if part),
-        fields=(*(_parameter(one) for one in parameters), *_body_fields(document, body)),
+        fields=tuple(sorted(fields, key=lambda field: _PLACES.index(field.place))),
         command=_command(path, method, parameters, body),
         replies=tuple(_reply(status, _resolved(document, reply)) for status, reply in replies),
     )

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 _OPENAI: Final = ("/v1/chat/completions", "/v1/responses", "/v1/models", "/v1/embeddings")
 _IMPORT: Final = "/v1/import"
-_KEYS: Final = "/v1/keys"
 _MCP: Final = "/mcp"
 
 
@@ -89,7 +88,7 @@ def _mcp(app: App, gate: Gate) -> "McpApp":
 def _stand_before(service: FastAPI, app: App) -> None:
     """What a request meets before any door; the one that is added last is met first."""
     settings = app.settings.server
-    service.add_middleware(Idempotent, without=(*_OPENAI, _IMPORT, _KEYS))
+    service.add_middleware(Idempotent)
     service.add_middleware(
         Limits,
         settings=settings,
