@@ -19,7 +19,7 @@ def draw_economics(session: Session, status: MemoryStatus) -> None:
         figure("Not noted yet", f"{status.pending_tokens:,}", note="tokens, sent as they were said")
         if status.turns:
             cached = status.unchanged_tokens / status.sent_tokens if status.sent_tokens else 0.0
-            figure("Prompts with notes", f"{status.turns:,}", note=f"{cached:.0%} of them as in the prompt before")
+            figure("Prompts with notes", f"{status.turns:,}", note=f"{cached:.0%} of the notes stood there before")
         _draw_cost(status)
         if status.aside_tokens:
             figure("Set aside", f"{status.aside_tokens:,}", note="tokens that no prompt has room for", tone="warn")
