@@ -74,3 +74,10 @@ def test_a_written_page_of_the_reference_is_current(name: str) -> None:
 def test_pictures_have_words_for_those_who_do_not_see_them() -> None:
     for path in (ROOT / "docs").rglob("*.md"):
         assert "![](" not in path.read_text(encoding="utf-8"), path
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
+def test_links_of_a_page_outside_the_site_lead_somewhere(name: str) -> None:
+    text = (ROOT / name).read_text(encoding="utf-8")
+    links = [link.partition("#")[0] for link in re.findall(r"\]\(([^)\s]+)\)", text) if "://" not in link]
+    assert [link for link in links if link and not (ROOT / link).exists()] == []
