@@ -21,6 +21,7 @@ from benchmarks.postgres import PostgresEngine
 from benchmarks.proxy import measure_proxy
 from benchmarks.report import Line, print_table, write_json
 from benchmarks.search import measure_among, measure_bounded, measure_fresh, measure_search
+from benchmarks.service import measure_service
 from benchmarks.world import Engine, Sizes, SqliteEngine, World
 from benchmarks.writes import measure_add, measure_adders, measure_bulk
 
@@ -37,6 +38,7 @@ BENCHES: Mapping[str, Callable[[World], Awaitable[list[Line]]]] = {
     "context": measure_context,
     "adk": measure_adk,
     "proxy": measure_proxy,
+    "service": measure_service,
     "conversation": measure_conversation,
 }
 ENGINES: Mapping[str, Callable[[Path], Engine]] = {"sqlite": SqliteEngine, "postgresql": lambda _: PostgresEngine()}
