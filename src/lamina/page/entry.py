@@ -1,11 +1,9 @@
 """What the pages of stored texts have in common: moments, scores, tags, facts, changes, and asking before deleting."""
 
-import hashlib
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import cache, partial
-from pathlib import Path
+from functools import partial
 from typing import Final
 
 from nicegui import ui
@@ -13,11 +11,11 @@ from nicegui.element import Element
 from nicegui.events import GenericEventArguments
 
 from lamina.kernel.text import moment_text
+from lamina.page.assets import asset
 from lamina.page.difference import difference
 from lamina.page.pieces import Cell, action, badge, tag
 from lamina.page.text import visible
 
-_STATIC: Final = Path(__file__).parent / "static"
 _SIGNALS: Final = {
     "lexical": "words",
     "vector": "meaning",
@@ -32,13 +30,12 @@ _SIGNALS: Final = {
 
 def with_style(name: str = "entry.css") -> None:
     """Load a style sheet of pages of stored texts; such a page begins with it."""
-    ui.add_head_html(f'<link rel="stylesheet" href="{_address(name)}">')
+    ui.add_head_html(f'<link rel="stylesheet" href="{asset(name)}">')
 
 
-@cache
-def _address(name: str) -> str:
-    """Where a style sheet is served, with a mark that changes with it."""
-    return f"/_page/{name}?{hashlib.sha256((_STATIC / name).read_bytes()).hexdigest()[:12]}"
+def on_press(element: Element, open_it: Callable[[], Awaitable[None]]) -> None:
+    """Open something when it is pressed, once for a press that is meant doubly."""
+    element.on("click", open_it, [], throttle=0.6, trailing_events=False)
 
 
 def moment(at: datetime) -> Element:

@@ -10,7 +10,7 @@ from nicegui.element import Element
 
 from lamina.access.types import Right
 from lamina.memory.types import Identifiers, MemoryEntry, MemoryLayer, SearchHit
-from lamina.page.entry import TagField, field, moment, score, tags_of, text_area, with_style
+from lamina.page.entry import TagField, field, moment, on_press, score, tags_of, text_area, with_style
 from lamina.page.looking import Looking
 from lamina.page.memory_answer import Answer, Found, Layers, Listed, People, find_answer, list_page
 from lamina.page.memory_sheet import MemorySheet
@@ -188,7 +188,7 @@ class Memories:
 
     def _opener(self, entry: MemoryEntry, longest: int) -> None:
         opener = tag("button", one_line(entry.content, longest), classes="entry-open", type="button")
-        opener.on("click", partial(self._open, entry), [])
+        on_press(opener, partial(self._open, entry))
 
     async def _open(self, entry: MemoryEntry) -> None:
         sheet = MemorySheet(self._frame, entry, self._looking.identifiers, changed=lambda: self.show(self._looking))

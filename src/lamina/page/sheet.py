@@ -40,6 +40,7 @@ class Sheet(ABC):
         self.frame = frame
         self._changed = changed
         self._dialog: ui.dialog
+        self._anchor: Element
         self._box: Element
 
     @property
@@ -76,13 +77,18 @@ class Sheet(ABC):
         """Show it."""
         await self.load()
         # A dialog goes with whatever it was opened from, and the row of a list goes whenever the list is shown anew.
-        with ui.context.client.layout, tag("div") as anchor:
+        with ui.context.client.layout, tag("div") as self._anchor:
             self._dialog = ui.dialog().props("position=right full-height transition-duration=120")
         self._dialog.props["aria-label"] = self.title
         with self._dialog, tag("div", classes="card sheet") as self._box:
             self._draw_all()
-        self._dialog.on("hide", anchor.delete, [])
+        self._dialog.on("hide", self._put_away, [])
         self._dialog.open()
+
+    def _put_away(self) -> None:
+        for one in (self._dialog, self._anchor):
+            if not one.is_deleted:
+                one.delete()
 
     def _draw_all(self) -> None:
         with tag("div", classes="sheet-head"):

@@ -129,7 +129,7 @@ class Shelf(ABC, Generic[T]):
     def _draw_listing(self, listing: Listing[T]) -> None:
         for row in listing.rows:
             opener, place = self.draw_row(row.item)
-            opener.on("click", partial(self._open, row.item), [])
+            entry.on_press(opener, partial(self._open, row.item))
             if row.score is not None:
                 with place:
                     entry.score(row.score, row.parts)
