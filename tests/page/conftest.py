@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from lamina.access.types import Right
 from tests.page.served import FLAGS, Served, Watched, chromium, serving, within
@@ -37,6 +37,7 @@ def keyed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, st
 def browser() -> Iterator[Browser]:
     """A Chromium."""
     with sync_playwright() as playwright:
+        expect.set_options(timeout=20_000)  # for a machine with a lot to do; what is there is seen at once
         browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
         yield browser
         browser.close()

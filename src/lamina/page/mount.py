@@ -1,12 +1,10 @@
 """Puts the page on the service: NiceGUI is set up once a process, each service gets its own door to it."""
 
-import hashlib
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import cache
-from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import nicegui
 from fastapi import FastAPI
@@ -17,11 +15,10 @@ from lamina.access.gate import Gate
 from lamina.app import App
 from lamina.errors import LaminaError
 from lamina.page import login, shell
+from lamina.page.assets import STATIC, asset
 from lamina.page.door import Door
 from lamina.page.pages import PAGES
 from lamina.page.wall import Wall
-
-_STATIC: Final = Path(__file__).parent / "static"
 
 
 def mount_page(service: FastAPI, app: App, gate: Gate) -> None:
@@ -44,15 +41,15 @@ def mount_page(service: FastAPI, app: App, gate: Gate) -> None:
 @cache
 def _stage() -> FastAPI:
     """NiceGUI's application with the pages on it, and what they need beside it."""
-    style = _address("lamina.css")
+    style = asset("lamina.css")
     stage = FastAPI(openapi_url=None)
-    stage.mount("/_page", StaticFiles(directory=_STATIC))
+    stage.mount("/_page", StaticFiles(directory=STATIC))
     stage.router.routes.extend(login.routes(style, f"/_nicegui/{nicegui.__version__}/static/fonts.css"))
     logging.getLogger("nicegui").addFilter(_is_surprise)
     ui.run_with(
         stage,
         title="Lamina",
-        favicon=_STATIC / "lamina.svg",
+        favicon=STATIC / "lamina.svg",
         dark=None,
         language="en-US",
         tailwind=False,
@@ -61,13 +58,8 @@ def _stage() -> FastAPI:
         show_welcome_message=False,
     )
     for page in PAGES:
-        shell.register(page, PAGES, style=style, script=_address("lamina.js"))
+        shell.register(page, PAGES, style=style, script=asset("lamina.js"))
     return stage
-
-
-def _address(name: str) -> str:
-    """Where a file is served, with a mark that changes with it, so that no browser keeps an old one."""
-    return f"/_page/{name}?{hashlib.sha256((_STATIC / name).read_bytes()).hexdigest()[:12]}"
 
 
 def _is_surprise(record: logging.LogRecord) -> bool:

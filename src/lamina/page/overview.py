@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Final
@@ -34,8 +34,10 @@ _SEARCHES: Final = (
     "context_assemble",
 )
 """Operations that look for something; an assembly is one search of all layers."""
-_SELDOM: Final = 30
-"""Ticks between two looks at what costs more: growth and the store itself."""
+_SELDOM_S: Final = 60.0
+"""Seconds between two looks at growth and at the store itself."""
+_PATIENCE: Final = 10
+"""What took a second to read is left alone for so many."""
 
 
 async def build(frame: Frame) -> None:
@@ -85,7 +87,7 @@ class Live:
     """The panels of one open overview, each drawn anew when what it shows has changed."""
 
     frame: Frame
-    ticks: int = 0
+    due: dict[str, float] = field(default_factory=dict)
     searches: deque[int] = field(default_factory=lambda: deque(maxlen=_KEPT + 1))
     shown: dict[str, Any] = field(default_factory=dict)
     boxes: dict[str, Element] = field(default_factory=dict)
@@ -108,19 +110,28 @@ class Live:
                 self._panel("errors", "Errors", "since the service began")
 
     async def tick(self) -> None:
-        """Look again, and draw what has changed."""
-        visitor = await self.frame.visitor()
-        rooms, app = visitor.rooms, self.frame.door.app
-        self._show("counts", await rooms.figures.counts(), panels.counts)
-        self._show("layers", await rooms.scopes.counts(), panels.layers)
-        self._show("tokens", await rooms.figures.conversations(), panels.tokens)
-        if self.ticks % _SELDOM == 0:
-            self._show("growth", await rooms.figures.growth(), panels.growth)
-            self._show("health", await asyncio.to_thread(self._health), panels.health)
+        """Look again at what is due, and draw what has changed."""
+        rooms = (await self.frame.visitor()).rooms
+        figures, app = rooms.figures, self.frame.door.app
+        await self._look("counts", figures.counts, panels.counts)
+        await self._look("layers", rooms.scopes.counts, panels.layers)
+        await self._look("tokens", figures.conversations, panels.tokens)
+        await self._look("growth", figures.growth, panels.growth, every_s=_SELDOM_S)
+        await self._look("health", lambda: asyncio.to_thread(self._health), panels.health, every_s=_SELDOM_S)
         if self._sees_process:
             measured = await asyncio.to_thread(read_metrics, app.metrics)
             self._show_process(measured or Measured(), app.queues())
-        self.ticks += 1
+
+    async def _look(
+        self, name: str, read: Callable[[], Awaitable[Any]], draw: Callable[[Any], None], *, every_s: float = 0.0
+    ) -> None:
+        """Read something where that is due; what takes long in a large store is read the less often."""
+        begun = self.frame.door.app.memory.clock.monotonic()
+        if begun < self.due.get(name, begun):
+            return
+        self._show(name, await read(), draw)
+        ended = self.frame.door.app.memory.clock.monotonic()
+        self.due[name] = ended + max(every_s, _PATIENCE * (ended - begun))
 
     def _show_process(self, measured: Measured, queues: tuple[Queue, ...]) -> None:
         self.searches.append(measured.count_of(*_SEARCHES))

@@ -12,8 +12,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from lamina.errors import LaminaError, UnauthorizedError
 from lamina.page.door import COOKIE, SCOPE, Door
 
-_OPEN: Final = ("/_page/", "/_nicegui/", "/login", "/logout", "/favicon.ico")
-"""What nobody needs to be known for: style, scripts, the way in."""
+_FILES: Final = ("/_page/", "/_nicegui/")
+_WAYS: Final = frozenset({"/login", "/logout", "/favicon.ico"})
+"""With the files, what nobody needs to be known for."""
 _SOCKET: Final = "/_nicegui_ws/"
 
 HEADERS: Final = {
@@ -41,13 +42,14 @@ class Wall:
         """Serve a request or a socket of the page."""
         connection = HTTPConnection(scope)
         path = scope["path"]
-        if not path.startswith((*_OPEN, _SOCKET)) and path not in self._pages:
+        is_open = path.startswith(_FILES) or path in _WAYS
+        if not is_open and not path.startswith(_SOCKET) and path not in self._pages:
             if scope["type"] == "websocket":
                 await send({"type": "websocket.close", "code": 1008})
                 return
             raise HTTPException(404)
         scope[SCOPE] = self._door
-        if not path.startswith(_OPEN):
+        if not is_open:
             try:
                 await self._door.grant(connection.cookies.get(COOKIE), headers=connection.headers)
             except LaminaError as error:
