@@ -27,7 +27,7 @@ def routes() -> str:
         parts.append(f"## {chapter.name.capitalize()}")
         for operation in chapter.operations:
             parts += _operation(operation)
-    return "\n\n".join(parts)
+    return "\n\n".join(parts).replace("&#39;", "'")
 
 
 def _operation(operation: Operation) -> Iterator[str]:
