@@ -137,6 +137,12 @@ async def test_a_body_that_is_none_is_refused(served: Served, body: bytes) -> No
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "INVALID_INPUT")
 
 
+async def test_a_body_without_its_content_type_is_told_what_to_send(served: Served) -> None:
+    answer = await served.http.post("/v1/memories/search", content=json.dumps(ASKED))
+    assert answer.status_code == 400
+    assert "Content-Type: application/json" in answer.json()["error"]["message"]
+
+
 async def test_another_place_s_page_is_not_let_in(served: Served) -> None:
     for headers in ({"origin": "https://evil.example"}, {"host": "evil.example"}):
         answer = await served.http.post("/v1/memories/search", json=ASKED, headers=headers)

@@ -17,7 +17,7 @@ class ServerSettings:
     """Whether MCP is served, at /mcp."""
     max_body_mb: int = 16
     """Megabytes of a request at most; an import is a stream and has no limit."""
-    request_timeout_s: float = 30.0
+    request_timeout_s: float = 60.0
     """Seconds a request may take; streams are exempt."""
     rate_per_s: float = 500.0
     """Requests a second for each key, or for each address where there are no keys; 0 is unlimited."""

@@ -2,11 +2,14 @@
 
 import json
 from collections.abc import Mapping
+from typing import Final
 
 from starlette.responses import Response
+
+_ENCODER: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str)
 
 
 def answer(document: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     """A document as the answer to a request; what JSON does not know is shown as text."""
-    body = json.dumps(document, ensure_ascii=False, separators=(",", ":"), default=str).encode("utf-8", "surrogatepass")
+    body = _ENCODER.encode(document).encode("utf-8", "surrogatepass")
     return Response(body, status, headers, media_type="application/json")

@@ -47,6 +47,11 @@ _REASONS: Final = {
 }
 _BY_STATUS: Final = {404: "NOT_FOUND", 405: "METHOD_NOT_ALLOWED", 413: "REQUEST_TOO_LARGE"}
 
+_BY_ROUTER: Final = {
+    "Not Found": "There is nothing at this path; /docs shows the paths there are.",
+    "Method Not Allowed": "This path takes other methods; /docs shows which.",
+}
+
 
 class ErrorObject(BaseModel):
     """What went wrong."""
@@ -115,6 +120,8 @@ def _invalid(request: Request, error: Any) -> Response:
     problems = [{"field": _place(one["loc"]), "message": one["msg"]} for one in error.errors()]
     first = problems[0]
     message = f"{first['field']}: {first['message']}" if first["field"] else first["message"]
+    if not first["field"] and "json" not in request.headers.get("content-type", ""):
+        message = "The body must be JSON; send it with `Content-Type: application/json`."
     return refused(InvalidInputError(message, details={"problems": problems}))
 
 
@@ -127,6 +134,7 @@ def _of_http(request: Request, error: Any) -> Response:
     """What the router refuses: unknown paths, wrong methods, bodies that cannot be read."""
     status = error.status_code
     code = _BY_STATUS.get(status, "INVALID_INPUT" if status < 500 else "INTERNAL_ERROR")
-    document: dict[str, Any] = {"code": code, "message": str(error.detail), "operation": None}
+    message = _BY_ROUTER.get(str(error.detail), str(error.detail))
+    document: dict[str, Any] = {"code": code, "message": message, "operation": None}
     document |= {"retryable": False, "details": {}}
     return answer({"error": document}, status, error.headers)

@@ -15,6 +15,8 @@ except ImportError as missing:
     raise ConfigurationError("Serving needs more packages: pip install 'lamina[server]'") from missing
 
 _BACKLOG: Final = 2048
+_KEPT_S: Final = 30
+"""Seconds a connection without a request is kept."""
 
 
 class _Server(uvicorn.Server):
@@ -43,6 +45,8 @@ async def answering(
     """
     config = uvicorn.Config(
         application,
+        http=_connection(),
+        timeout_keep_alive=_KEPT_S,
         log_config=None,
         log_level="critical",  # what it has to say of an answer that was cut off, we have said
         access_log=False,
@@ -60,6 +64,15 @@ async def answering(
     finally:
         server.stopping.set()
         await task
+
+
+def _connection() -> Any:
+    """What reads requests: uvicorn's quick one, bounded; without httptools the other, which bounds heads itself."""
+    try:
+        from lamina.endpoint.connection import BoundedConnection
+    except ImportError:
+        return "h11"
+    return BoundedConnection
 
 
 def listening(host: str, port: int) -> socket.socket:

@@ -81,7 +81,7 @@ class Limits:
 
     def _too_large(self, scope: Scope) -> LaminaError | None:
         for name, value in scope["headers"]:
-            if name == b"content-length" and int(value) > self._largest:
+            if name == b"content-length" and value.isdigit() and int(value) > self._largest:
                 return self._large()
         return None
 
