@@ -9,6 +9,7 @@ from nicegui import ui
 from nicegui.element import Element
 
 from lamina.context.turns import PreviousTurns
+from lamina.context.types import ContextLayer
 from lamina.memory.types import IDENTIFIER_NAMES, Identifiers
 from lamina.page.entry import field as line
 from lamina.page.entry import text_area, with_style
@@ -154,7 +155,9 @@ class Form:
             self._draw_identifiers()
             with tag("fieldset", classes="switches"):
                 tag("legend", "Layers that are searched")
-                self._layers = {layer: ui.checkbox(layer.title, value=True).props("dense") for layer in LAYERS}
+                self._layers = {layer: self._switch(layer) for layer in LAYERS}
+                if not self._frame.door.app.settings.knowledge.enabled:
+                    tag("p", "What is greyed out is off: knowledge.enabled switches it on.", classes="note")
             with tag("div", classes="fields"):
                 context = self._frame.door.app.settings.context
                 self._budget = _number("Token budget", f"{context.budget_tokens:,}")
@@ -188,6 +191,13 @@ class Form:
             memory_budget=_whole(self._memory_budget),
             max_per_layer=_whole(self._most),
         )
+
+    def _switch(self, layer: ContextLayer) -> ui.checkbox:
+        """A layer to be searched or not; those that the settings leave out cannot be."""
+        there = layer is ContextLayer.RUNTIME_CONTEXT or self._frame.door.app.settings.knowledge.enabled
+        box = ui.checkbox(layer.title, value=there).props("dense")
+        box.set_enabled(there)
+        return box
 
     def _draw_identifiers(self) -> None:
         bound = self._frame.grant.identifiers.to_dict()
