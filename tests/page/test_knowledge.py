@@ -22,7 +22,8 @@ def lanterns(served: Served) -> None:
 
 
 def test_knowledge_is_found_within_a_category_with_the_signals_of_its_score(page: Page, picture: Picture) -> None:
-    page.goto("/knowledge")
+    page.goto("/knowledge?q=when+do+gateways+get+their+firmware")
+    expect(page.locator(".entry").first).to_be_visible()
     picture(page, "knowledge")
     page.get_by_label("Search").fill("when are lanterns lit")
     page.get_by_label("Search").press("Enter")

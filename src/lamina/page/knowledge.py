@@ -8,7 +8,7 @@ from nicegui.element import Element
 from lamina.knowledge.types import Category, KnowledgeEntry, Reference, ReferenceType
 from lamina.page.entry import moment, tags_of, with_style
 from lamina.page.knowledge_sheet import KnowledgeSheet, ReferenceSheet
-from lamina.page.pieces import badge, tag
+from lamina.page.pieces import badge, tag, times
 from lamina.page.sheet import Sheet
 from lamina.page.shelf import Listing, Row, Shelf
 from lamina.page.shell import Frame, Page
@@ -51,7 +51,7 @@ class KnownTexts(Shelf[KnowledgeEntry]):
                 if item.version > 1:
                     tag("span", f"version {item.version}")
                 if item.use_count:
-                    tag("span", f"used {item.use_count:,} times")
+                    tag("span", f"used {times(item.use_count)}")
         return opener, row
 
     def sheet(self, item: KnowledgeEntry) -> Sheet:

@@ -10,7 +10,7 @@ from lamina.errors import ConflictError
 from lamina.knowledge.types import Category, KnowledgeEntry, KnowledgeVersion, Origin, Reference, ReferenceType
 from lamina.page.address import is_web_address
 from lamina.page.entry import TagField, choice, facts, field, json_text, moment, tags_of, text_area
-from lamina.page.pieces import tag
+from lamina.page.pieces import tag, times
 from lamina.page.shared_sheet import SharedSheet
 from lamina.page.sheet import Changed, Version, draw_conflict, draw_versions
 from lamina.page.shell import Frame
@@ -47,7 +47,7 @@ class KnowledgeSheet(SharedSheet):
                 ("Said by", entry.origin.value),
                 ("Source", entry.source),
                 ("Relevance", f"{entry.relevance:.2f}"),
-                ("Used", f"{entry.use_count:,} times"),
+                ("Used", times(entry.use_count)),
                 ("Last used", None if entry.last_used_at is None else partial(moment, entry.last_used_at)),
                 ("First saved", lambda: moment(entry.created_at)),
                 ("Key", entry.key),
