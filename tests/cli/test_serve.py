@@ -55,7 +55,7 @@ def test_a_second_signal_ends_it_at_once(process: Process) -> None:
     with socket.create_connection(("127.0.0.1", port or 0)) as endless:
         endless.sendall(b"POST /v1/import HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n \r\n")
         assert httpx2.get(f"http://127.0.0.1:{port}/healthz", timeout=60).status_code == 200
-        process.send_signal(signal.SIGTERM)
+        process.send_signal(signal.SIGINT)
         while _is_reachable(port or 0):
             assert process.poll() is None
         process.send_signal(signal.SIGTERM)

@@ -68,15 +68,17 @@ async def _serve(call: Invocation, settings: "Settings") -> None:
 
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
+    signals = (signal.SIGINT, signal.SIGTERM)
 
-    def told(number: int) -> None:
+    def told() -> None:
         stop.set()
-        loop.remove_signal_handler(number)
-        signal.signal(number, signal.SIG_DFL)  # the second one ends the process, whatever it is doing
+        for number in signals:  # the next one ends the process, whatever it is doing
+            loop.remove_signal_handler(number)
+            signal.signal(number, signal.SIG_DFL)
 
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in signals:
         with contextlib.suppress(NotImplementedError):  # Windows: there Ctrl-C cancels this task instead
-            loop.add_signal_handler(number, told, number)
+            loop.add_signal_handler(number, told)
     async with App(settings) as app, serving(app) as running:
         _announce(call, settings, running)
         await stop.wait()

@@ -7,12 +7,11 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from lamina.access.gate import Gate
 from lamina.access.settings import ServerSettings
 from lamina.app import App
 from lamina.endpoint.listening import address_of, answering, listening
 from lamina.errors import ConfigurationError
-from lamina.server.service import create_service
+from lamina.server.service import create_service, gate_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,11 +32,11 @@ async def serving(app: App) -> AsyncIterator[Running]:
     no key.
     """
     settings = app.settings.server
-    service = create_service(app)
-    gate: Gate = service.state.gate
+    gate = gate_of(app)
     await gate.require_safe()
     async with contextlib.AsyncExitStack() as stack:
         listener = stack.enter_context(listening(settings.host, settings.port))
+        service = create_service(app, gate)
         await stack.enter_async_context(service.router.lifespan_context(service))
         await stack.enter_async_context(
             answering(service, listener, stop_deadline_s=settings.stop_deadline_s, websockets=settings.page)

@@ -33,13 +33,18 @@ _IMPORT: Final = "/v1/import"
 _MCP: Final = "/mcp"
 
 
-def create_service(app: App) -> FastAPI:
+def gate_of(app: App) -> Gate:
+    """What lets callers in, for every door of an open app."""
+    return Gate(app.keys, app.settings.server, app.settings.memory.tenant)
+
+
+def create_service(app: App, gate: Gate | None = None) -> FastAPI:
     """The service of an open app. Its start and end are its lifespan, which `serving` runs.
 
     Raises ConfigurationError for settings of the endpoint that cannot work, and for packages that are missing.
     """
     settings = app.settings.server
-    gate = Gate(app.keys, settings, app.settings.memory.tenant)
+    gate = gate or gate_of(app)
     proxy = Proxy(app, gate=gate)
     mcp = _mcp(app, gate) if settings.mcp else None
 
