@@ -46,6 +46,10 @@ def test_a_foreign_name_for_this_machine_gets_no_login(served: Served) -> None:
     assert asked(f"{served.url}/login", Host="evil.example")[0] == 403
 
 
+def test_what_is_not_there_costs_no_page(keyed: tuple[Served, str]) -> None:
+    assert asked(f"{keyed[0].url}/_nicegui/anything") == (404, "Not Found")
+
+
 def test_a_key_that_logs_in_without_end_puts_out_nobody_else() -> None:
     logins = Logins(ManualClock())
     owner = logins.open("owner")

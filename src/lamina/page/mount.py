@@ -9,6 +9,8 @@ from typing import Any
 import nicegui
 from fastapi import FastAPI
 from nicegui import ui
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
 from starlette.staticfiles import StaticFiles
 
 from lamina.access.gate import Gate
@@ -57,9 +59,15 @@ def _stage() -> FastAPI:
         reconnect_timeout=30,  # a laptop that was shut for a moment finds what was typed
         show_welcome_message=False,
     )
+    nicegui.app.add_exception_handler(404, _absent)
     for page in PAGES:
         shell.register(page, PAGES, style=style, script=asset("lamina.js"))
     return stage
+
+
+async def _absent(request: Request, error: Exception) -> Response:
+    """What is not there is no page: NiceGUI would draw one, and keep it, for whoever asks."""
+    return PlainTextResponse("Not Found", status_code=404)
 
 
 def _is_surprise(record: logging.LogRecord) -> bool:
