@@ -59,9 +59,10 @@ test: setup $(VENV)/.sandbox $(VENV)/.browser
 	@echo "== tests"
 	@$(BIN)/python -m pytest -n auto --dist worksteal
 
-# The pictures of the guides, taken by the tests of the page: first of the story as it is told.
+# The pictures of the guides, taken by the tests of the page; of the overview before others have added to the story.
 pictures: setup $(VENV)/.browser
-	@PICTURES_OF_LAMINA=$(CURDIR)/docs/images $(BIN)/python -m pytest -n 0 tests/page/test_overview.py tests/page
+	@PICTURES_OF_LAMINA=$(CURDIR)/docs/images $(BIN)/python -m pytest -n 0 tests/page
+	@PICTURES_OF_LAMINA=$(CURDIR)/docs/images $(BIN)/python -m pytest -n 0 tests/page/test_overview.py
 
 bench: setup
 	@$(BIN)/python -m benchmarks

@@ -170,7 +170,7 @@ def _foot(frame: Frame) -> None:
         with tag("div", classes="acts"):
             theme = tag("button", "Light or dark", classes="plain", type="button")
             theme.on("click", js_handler="() => lamina.theme()")
-            tag("a", "HTTP API", classes="plain", href="/docs")
+            tag("a", "API", classes="plain", href="/docs", title="The HTTP API")
             if grant.key_id is not None:
                 with tag("form", method="post", action="/logout"):
                     tag("button", "Log out", classes="plain", type="submit")
