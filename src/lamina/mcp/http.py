@@ -23,7 +23,7 @@ from lamina.mcp.names import HEADERS
 from lamina.mcp.refusal import protocol_error
 from lamina.mcp.service import create_server
 from lamina.memory.types import IdentifierArguments
-from lamina.visitor import visit
+from lamina.visitor import VISITOR, visit
 
 _CONNECTION: Final = "lamina.connection"
 _STATUS: Final[Mapping[str, int]] = {"UNAUTHORIZED": 401, "FORBIDDEN": 403, "INVALID_INPUT": 400}
@@ -54,6 +54,7 @@ class McpApp:
         except LaminaError as error:
             await _refused(error)(scope, receive, send)
             return
+        scope[VISITOR] = connection.visitor  # what stands before all doors counts each key's requests
         await self._manager.handle_request({**scope, _CONNECTION: connection}, receive, send)
 
     async def _admitted(self, headers: Headers) -> Connection:
