@@ -17,9 +17,9 @@ import httpx2
 
 _PLACES = ("kitchen", "garage", "attic", "cellar", "garden", "hall", "study", "porch", "shed", "pantry")
 _THINGS = ("ladder", "bicycle", "kettle", "drill", "lantern", "sofa", "violin", "compass", "blanket", "toolbox")
-OWNED = 6
+OWNED = 3
 """Memories of each caller."""
-SAID = 12
+SAID = 4
 """Messages of a conversation before the caller begins another."""
 
 
@@ -68,6 +68,7 @@ class Caller:
         self._ledger = ledger
         self._random = random.Random(f"{seed}/{number}")
         self._owned: deque[str] = deque()
+        self._added = 0
         self._conversations = 0
         self._said = 0
         self._doings: Sequence[tuple[int, Callable[[], Awaitable[None]]]] = (
@@ -88,8 +89,10 @@ class Caller:
             await self._random.choices(doings, weights)[0]()
 
     async def _add(self) -> None:
-        text = f"{self.user} keeps the {self._random.choice(_THINGS)} number {self._random.randrange(10**9)} in the "
-        body = {"content": text + self._random.choice(_PLACES), "identifiers": {"user_id": self.user}}
+        self._added += 1
+        # No more numbers than this: words that nobody ever says again would fill caches for minutes.
+        thing, place = f"{self._random.choice(_THINGS)} {self._added % 100}", self._random.choice(_PLACES)
+        body = {"content": f"{self.user} keeps the {thing} in the {place}", "identifiers": {"user_id": self.user}}
         key = str(UUID(int=self._random.getrandbits(128)))
         self._ledger.unanswered[key] = body
         answer = await self._timed("add", "POST", "/v1/memories", json=body, headers={"idempotency-key": key})
