@@ -16,6 +16,7 @@ import pytest
 from lamina.access.secret import new_secret
 from lamina.app import App, open
 from lamina.errors import SessionNotFoundError
+from lamina.page.door import COOKIE
 from lamina.server.running import serving
 from lamina.session.types import Message
 from tests.llm.scripted import ChatServer, running
@@ -137,6 +138,13 @@ def test_the_upstream_gets_its_own_key_and_never_ours(service: Service) -> None:
     )
     assert [sent["authorization"] for sent in service.upstream.headers] == [f"Bearer {UPSTREAM_KEY}"] * 2
     assert not any(secret in str(service.upstream.headers) for secret in service.keys.values())
+
+
+def test_the_upstream_gets_no_session_of_the_page(service: Service) -> None:
+    body = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
+    for cookie in ("theirs=1", f"theirs=1; {COOKIE}=token"):
+        service.ask("POST", "/v1/chat/completions", "everyone", json=body, headers={"cookie": cookie})
+    assert [sent.get("cookie") for sent in service.upstream.headers] == ["theirs=1", None]
 
 
 def test_a_key_of_a_user_decides_the_user(service: Service) -> None:

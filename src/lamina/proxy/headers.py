@@ -31,6 +31,7 @@ _OURS: Final = b"x-lamina-"
 # Of the connection to us: where it went, how long it is, and encodings, which we read answers without.
 _NOT_PASSED: Final = _HOP_BY_HOP | {b"host", b"content-length", b"accept-encoding", b"expect"}
 _CREDENTIALS: Final = (b"authorization", b"api-key", b"x-api-key")
+_MAY_BE_OURS: Final = (*_CREDENTIALS, b"cookie")
 
 
 def to_upstream(headers: RawHeaders, *, length: int, key: str | None, keep_key: bool) -> list[tuple[bytes, bytes]]:
@@ -51,9 +52,9 @@ def to_upstream(headers: RawHeaders, *, length: int, key: str | None, keep_key: 
 
 
 def without_keys(headers: RawHeaders, *, prefix: str) -> RawHeaders:
-    """The headers less the credentials that are keys of ours: those are for nobody behind us."""
+    """The headers less the credentials that are ours, keys and the page's cookie: those are for nobody behind us."""
     mark = prefix.encode()
-    return [(name, value) for name, value in headers if name.lower() not in _CREDENTIALS or mark not in value]
+    return [(name, value) for name, value in headers if name.lower() not in _MAY_BE_OURS or mark not in value]
 
 
 def to_client(headers: RawHeaders, added: Iterable[tuple[str, str]] = ()) -> list[tuple[bytes, bytes]]:
