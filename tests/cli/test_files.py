@@ -85,4 +85,4 @@ def test_a_file_cut_short_is_remarked_upon(terminal: Terminal) -> None:
         terminal.add(f"Note {number}")
     lines = terminal.ok("export", "-").out.splitlines()
     answer = terminal.ok("import", "-", "--store", "other.db", input="\n".join(lines[:-1]) + "\n")
-    assert "announced 3 memories and held 2" in answer.err
+    assert "announced 3 records and held 2" in answer.err

@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import aclosing, contextmanager
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
@@ -19,12 +19,17 @@ from lamina.errors import ConfigurationError, InvalidInputError
 
 if TYPE_CHECKING:
     from lamina.app import App
-    from lamina.memory.transfer import ImportReport, Transfer
+    from lamina.house.transfer import TenantTransfer, TransferReport
 
 commands = typer.Typer()
 _PANEL = "Store"
+PARTS = ("memories", "knowledge", "references", "learnings", "skills", "sessions", "graph", "quarantine")
+"""What can be exported by itself; a test keeps the names equal to those of `lamina.house.transfer`."""
 _LONGEST_LINE = 64 * 1024 * 1024
 """Bytes of a line at most, so that a file without line ends does not fill the memory."""
+
+
+_OUTCOMES = ("stored", "replaced", "skipped", "expired")
 
 
 class Foreign(StrEnum):
@@ -38,7 +43,7 @@ class Foreign(StrEnum):
 
 
 class Conflict(StrEnum):
-    """What happens to a line whose memory is there already."""
+    """What happens to a line whose record is there already."""
 
     SKIP = "skip"
     REPLACE = "replace"
@@ -49,18 +54,29 @@ class Conflict(StrEnum):
     commands,
     "export",
     panel=_PANEL,
-    examples=("lamina export memories.jsonl", "lamina export - | gzip > memories.jsonl.gz"),
+    examples=(
+        "lamina export all.jsonl",
+        "lamina export - | gzip > all.jsonl.gz",
+        "lamina export known.jsonl --only memories,knowledge",
+    ),
 )
 def export(
     call: Invocation,
     file: Annotated[str, typer.Argument(metavar="FILE", help="Where to write; - is standard output.")],
+    only: Annotated[
+        str | None,
+        typer.Option("--only", metavar="PARTS", help=f"Some parts of it, with commas: {', '.join(PARTS)}."),
+    ] = None,
     force: Annotated[bool, flag("--force", "Overwrite the file if it is there.")] = False,
 ) -> None:
-    """Write every memory of the tenant, with its history, as JSON Lines.
+    """Write everything the tenant knows as JSON Lines: memories, knowledge, conversations and all the rest.
 
-    A file appears under its name only when it is complete. With --json a summary follows, unless FILE is -.
+    History, versions, notes and decisions come along, all of one moment, whatever is written meanwhile. Keys, the audit
+    log and the receipts of prompts stay behind, and vectors: whoever imports it embeds it. A file appears under its
+    name only when it is complete. With --json a summary follows, unless FILE is -.
     """
     to_stdout = file == "-"
+    chosen = None if only is None else [part.strip() for part in only.split(",")]
 
     async def work(app: "App") -> int:
         from lamina.database.upkeep import refuse_store_itself
@@ -68,6 +84,8 @@ def export(
         count = 0
         if not to_stdout:
             refuse_store_itself(app.parts.database.address, Path(file), Path(_part(file)))
+        transfer = _transfer(app)
+        transfer.chosen(chosen)  # a wrong part is told before a file is begun
         with _writing(file, force) as target, call.output.progress("exporting") as progress:
 
             def report(done: int, total: int | None) -> None:
@@ -75,8 +93,9 @@ def export(
                 count = done
                 progress(done, total)
 
-            async for line in _transfer(app).export_lines(report):
-                target.write(line)
+            async with aclosing(transfer.export_lines(report, only=chosen)) as lines:
+                async for line in lines:
+                    target.write(line)
         return count
 
     count = call.run(work)
@@ -89,8 +108,8 @@ def export(
     "import",
     panel=_PANEL,
     examples=(
-        "lamina import memories.jsonl",
-        "zcat memories.jsonl.gz | lamina import - --on-conflict replace",
+        "lamina import all.jsonl",
+        "zcat all.jsonl.gz | lamina import - --on-conflict replace",
         "lamina import --from mem0 ~/.mem0 --user ann --dry-run",
         "lamina import --from langgraph store.db --layout memories/{user_id}",
         "lamina import --from openai chatgpt-export.zip --user ann",
@@ -109,13 +128,15 @@ def import_(
     ] = None,
     dry_run: Annotated[bool, flag("--dry-run", "With --from: say what would be taken, and take nothing.")] = False,
     on_conflict: Annotated[
-        Conflict, typer.Option("--on-conflict", help="What happens to a memory that is there already.")
+        Conflict,
+        typer.Option("--on-conflict", help="What happens to what is there already; conversations always stay."),
     ] = Conflict.SKIP,
 ) -> None:
-    """Read memories from JSON Lines, as `lamina export` writes them, and embed them anew.
+    """Read what `lamina export` wrote, into this store and this tenant, and embed it anew.
 
-    A line needs `content` and `identifiers`; everything else is optional. Lines are stored in batches; after an
-    error or an interruption run the same command again, it skips what is there.
+    Lines are stored in batches; after an error or an interruption run the same command again, it skips what is there.
+    A skill stays approved, but scripts are checked anew, and one that is refused comes in switched off. Memories can be
+    written by hand: such a line needs `content` and `identifiers`.
 
     With --from, take over memories of mem0, LangGraph or ADK, or conversations of ChatGPT (openai) or Claude
     (anthropic); --user says whose they are where the file does not.
@@ -127,7 +148,7 @@ def import_(
         name = "--dry-run" if dry_run else "--layout"
         raise InvalidInputError(f"{name} goes with --from.", details={"next": "Leave it away, or say --from."})
 
-    async def work(app: "App") -> "ImportReport":
+    async def work(app: "App") -> "TransferReport":
         with _reading(file) as source, call.output.progress("importing") as progress:
             return await _transfer(app).import_lines(_lines(source), on_conflict=on_conflict.value, progress=progress)
 
@@ -137,23 +158,14 @@ def import_(
         if "line" in error.details:
             error.details["next"] = "Correct the line and run the same command again; what is stored is skipped."
         raise
-    words = [f"{number} {name}" for name, number in asdict(report).items() if number and name != "expected"]
+    words = [f"{getattr(report, name)} {name}" for name in _OUTCOMES if getattr(report, name)]
     call.output.show(asdict(report), ", ".join(words) or "nothing to import")
     if report.expected is not None and report.done < report.expected:
-        call.output.note(f"the file announced {report.expected} memories and held {report.done}: is it complete?")
+        call.output.note(f"the file announced {report.expected} records and held {report.done}: is it complete?")
 
 
-def _transfer(app: "App") -> "Transfer":
-    from lamina.kernel.clock import SystemClock
-    from lamina.memory.transfer import Transfer
-
-    return Transfer(
-        database=app.parts.database,
-        provider=app.parts.provider,
-        settings=app.settings.memory,
-        clock=SystemClock(),
-        tenant=app.settings.memory.tenant,
-    )
+def _transfer(app: "App") -> "TenantTransfer":
+    return app.for_tenant(app.settings.memory.tenant).transfer
 
 
 def _part(file: str) -> str:

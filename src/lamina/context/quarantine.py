@@ -28,7 +28,7 @@ from lamina.kernel.redact import redact
 _MOST = 1000
 _COLUMNS = ("id", "layer", "key", "content", "origin", "reasons", "state", "held_at", "decided_at")
 _columns = quarantine.c
-_HOLD = {
+HOLD = {
     name: Prepared(
         insert(quarantine)
         .values({name: sa.bindparam(name) for name in ("tenant", "digest", "session_key", *_COLUMNS)})
@@ -104,7 +104,7 @@ class Quarantine:
 
         def write(link: Link) -> None:
             for row in rows:
-                link.run(_HOLD[link.name], row)
+                link.run(HOLD[link.name], row)
 
         await self.database.write(write)
 

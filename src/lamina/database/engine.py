@@ -9,9 +9,9 @@ import os
 import shutil
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,6 +25,18 @@ from lamina.database.writer import GroupWriter
 from lamina.errors import ConfigurationError
 
 T = TypeVar("T")
+
+
+class View:
+    """One state of a store, which stays the same however long it is looked at."""
+
+    def __init__(self, read: Callable[[Callable[[Link], Any]], Awaitable[Any]]) -> None:
+        self._read = read
+
+    async def read(self, work: Callable[[Link], T]) -> T:
+        """What `work` reads; it must not write."""
+        result: T = await self._read(work)
+        return result
 
 
 class Database:
@@ -93,6 +105,37 @@ class Database:
         finally:
             current_reads.reset(token)
             reads.close()
+
+    @asynccontextmanager
+    async def view(self) -> AsyncIterator[View]:
+        """One view of the store for reads that follow each other, whatever is written meanwhile.
+
+        It has a connection of its own, so that it may be held for long and takes no other read's place.
+        """
+        if self._closed:
+            raise closed()
+        thread = ThreadPoolExecutor(1, thread_name_prefix="lamina-view")
+        begun = thread.submit(self._guard, self._begin_view)
+
+        def read(work: Callable[[Link], Any]) -> Awaitable[Any]:
+            return asyncio.wrap_future(thread.submit(self._guard, work, begun.result()))
+
+        try:
+            await asyncio.wrap_future(begun)
+            yield View(read)
+        finally:
+            # Behind what is still being read there for a caller that has gone.
+            thread.submit(_end_view, begun)
+            thread.shutdown(wait=False)
+
+    def _begin_view(self) -> Link:
+        link = self._connect()
+        if self.name == "postgresql":
+            link.raw.autocommit = True
+            link.raw.execute("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        else:
+            link.raw.execute("BEGIN")
+        return link
 
     async def write(self, work: Callable[[Link], T]) -> T:
         """Run `work` in one transaction; durable when this returns, undone whole when `work` raises."""
@@ -238,6 +281,11 @@ class Database:
                 self._local.link = None
                 link.connection.invalidate()
                 link.connection.close()
+
+
+def _end_view(begun: "Future[Link]") -> None:
+    if not begun.cancelled() and begun.exception() is None:
+        begun.result().connection.close()
 
 
 def _settle(answer: "asyncio.Future[Any]", result: Any, failure: BaseException | None) -> None:

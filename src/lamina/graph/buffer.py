@@ -109,6 +109,10 @@ class GraphBuffer:
         """Read every text that the graph has not read as it is now."""
         return await self._buffer.backfill()
 
+    def owe(self) -> None:
+        """Say that texts were stored which nobody announced: the next round looks for them."""
+        self._buffer.owe()
+
     def start(self, task_group: TaskGroup) -> None:
         """Begin to work in the given group; call `stop` before the group ends."""
         self._buffer.start(task_group)

@@ -52,7 +52,7 @@ from lamina.observability.metrics import Metrics
 MANUAL = "manual"
 """The kind of source of triples that were added by hand."""
 _PATH_ENTITIES = 5_000
-_LONGEST_KEY = 512
+LONGEST_KEY = 512
 _LONGEST_QUERY = 10_000
 
 
@@ -307,7 +307,7 @@ class GraphService:
         """Remove everything that came from one source; whether there was anything."""
         with self._verb("graph_remove_source"):
             self._require_enabled()
-            names = (check_name("kind", kind), check_name("key", key, longest=_LONGEST_KEY))
+            names = (check_name("kind", kind), check_name("key", key, longest=LONGEST_KEY))
             return await self.database.write(lambda link: remove_sources(link, self.tenant, names[0], [names[1]])) > 0
 
     async def alias(self, name: str, alias: str) -> None:
@@ -362,7 +362,7 @@ class GraphService:
         return replace(
             source,
             kind=check_name("source.kind", source.kind),
-            key=check_name("source.key", source.key, longest=_LONGEST_KEY),
+            key=check_name("source.key", source.key, longest=LONGEST_KEY),
         )
 
     def _limit(self, given: int | None) -> int:

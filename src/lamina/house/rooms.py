@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from lamina.context.service import ContextService
     from lamina.embedding.buffer import EmbeddingBuffer
     from lamina.graph.service import GraphService
+    from lamina.house.transfer import TenantTransfer, TransferReport
     from lamina.knowledge.audit import AuditLog
     from lamina.knowledge.reference import ReferenceService
     from lamina.knowledge.service import KnowledgeService
@@ -281,6 +282,34 @@ class House:
         )
         self._crew.start(feedback.worker, name="use feedback")
         return replace(context, on_injected=feedback.injected)
+
+    def transfer(self, tenant: str) -> "TenantTransfer":
+        """Everything a tenant knows, out of the store and into it."""
+        from lamina.embedding.query import QueryEmbedder
+        from lamina.house.carriers import all_carriers
+        from lamina.house.transfer import TenantTransfer
+        from lamina.memory.transfer import Transfer
+
+        parts = self.parts
+        return TenantTransfer(
+            database=parts.database,
+            memories=Transfer(
+                database=parts.database,
+                provider=parts.provider,
+                settings=self._settings.memory,
+                clock=self._clock,
+                tenant=tenant,
+            ),
+            embedder=QueryEmbedder(cache=parts.cache, model_id=parts.provider.model.id),
+            carriers=partial(all_carriers, self._settings),
+            on_imported=self._imported,
+        )
+
+    async def _imported(self, tenant: str, actor: str, report: "TransferReport") -> None:
+        if self._listener is not None:
+            self._listener.owe()
+        details = {"stored": report.stored, "replaced": report.replaced, "kinds": report.kinds}
+        await self.audit.record(tenant=tenant, action="tenant_import", actor=actor, details=details)
 
     def _audit(self, *, enabled: bool) -> "AuditLog":
         from lamina.knowledge.audit import AuditLog

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from lamina.context.service import ContextService
     from lamina.graph.service import GraphService
     from lamina.house.figures import FiguresOfTenant
+    from lamina.house.transfer import TenantTransfer
     from lamina.knowledge.audit import AuditLog
     from lamina.knowledge.reference import ReferenceService
     from lamina.knowledge.service import KnowledgeService
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from lamina.memory.hierarchy import Hierarchy, Kind
     from lamina.memory.scopes import ScopeDirectory
     from lamina.memory.service import MemoryService
-    from lamina.memory.transfer import Transfer
     from lamina.memory.types import IdentifierArguments
     from lamina.observation.service import ObservationService
     from lamina.session.service import SessionService
@@ -56,18 +56,9 @@ class Tenant:
         return FiguresOfTenant(database=self._house.parts.database, clock=self._house.memory.clock, tenant=self.name)
 
     @cached_property
-    def transfer(self) -> "Transfer":
-        """The tenant's memories out of the store and into it, as JSON Lines."""
-        from lamina.memory.transfer import Transfer
-
-        parts, memory = self._house.parts, self.memory
-        return Transfer(
-            database=parts.database,
-            provider=parts.provider,
-            settings=memory.settings,
-            clock=memory.clock,
-            tenant=self.name,
-        )
+    def transfer(self) -> "TenantTransfer":
+        """Everything the tenant knows out of the store and into it, as JSON Lines."""
+        return self._house.transfer(self.name)
 
     @cached_property
     def hierarchy(self) -> "TenantHierarchy":

@@ -27,8 +27,8 @@ from lamina.knowledge.tables import external_reference
 from lamina.knowledge.types import Origin, Reference, ReferenceHit, ReferencePage, ReferenceType
 from lamina.knowledge.writing import KeyTakenError
 
-_LONGEST_LOCATION = 4096
-_LARGEST_METADATA = 65_536
+LONGEST_LOCATION = 4096
+LARGEST_METADATA = 65_536
 _ATTEMPTS = 8
 
 _INSERT = insert_unless_taken(external_reference, external_reference.c.tenant, external_reference.c.name)
@@ -132,12 +132,12 @@ class ReferenceService(NamedTextService):
         origin: Origin | str,
     ) -> Reference:
         now = self.clock.now()
-        plain = check_json("metadata", metadata, max_size=_LARGEST_METADATA)
+        plain = check_json("metadata", metadata, max_size=LARGEST_METADATA)
         hidden = redact_value(plain, emails=False) if self.settings.hide_secrets else plain
         return Reference(
             name=self._new_name("name", name),
             type=check_choice("type", type, ReferenceType),
-            location=self._hide(check_text("location", location, longest=_LONGEST_LOCATION)),
+            location=self._hide(check_text("location", location, longest=LONGEST_LOCATION)),
             summary=await self._hide_long(
                 check_text("summary", summary, longest=self.settings.max_content_length),
             ),
@@ -163,7 +163,7 @@ class ReferenceService(NamedTextService):
         return await self.database.write(work)
 
     def _deleted(self, link: Link, name: str, session: str | None) -> bool:
-        if not _delete(link, self.tenant, name):
+        if not delete_reference(link, self.tenant, name):
             return False
         self._report(link, "reference_delete", name, {}, session)
         return True
@@ -198,7 +198,8 @@ def _upsert(
     return (row if indexed != found[1] else None), stored
 
 
-def _delete(link: Link, tenant: str, name: str) -> bool:
+def delete_reference(link: Link, tenant: str, name: str) -> bool:
+    """Remove a reference with its index rows; whether it was there."""
     found = link.run(_FIND[link.name], {"tenant": tenant, "name": name}).fetchone()
     if found is None:
         return False

@@ -38,7 +38,7 @@ from lamina.knowledge.writing import (
 )
 
 SAVE_LIMIT: Final = "knowledge.max_saves_per_session"
-_LONGEST_SOURCE = 2048
+LONGEST_SOURCE = 2048
 _ATTEMPTS = 8
 
 
@@ -203,7 +203,7 @@ class KnowledgeService(NamedTextService):
         chosen = check_choice("category", category, Category)
         speaker = check_choice("origin", origin, Origin)
         labels = None if tags is None else check_tags([*map(self._hide, check_tags(tags))])
-        came_from = None if source is None else self._hide(check_text("source", source, longest=_LONGEST_SOURCE))
+        came_from = None if source is None else self._hide(check_text("source", source, longest=LONGEST_SOURCE))
         safe = await self._hide_long(text)
         terms, model_id = await self._indexable(searched_text(name, safe), "knowledge_save")
         return SaveRequest(

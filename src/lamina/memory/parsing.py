@@ -21,6 +21,7 @@ from lamina.memory.validate import (
     check_source,
     check_tags,
 )
+from lamina.transfer.lines import in_line, load_line
 
 FORMAT = 1
 """The version of the export's form, in its header."""
@@ -72,19 +73,17 @@ def parse_line(
     """
     if not raw.strip():
         return None
-    try:
-        return _parsed(number, raw, tenant, settings, now)
-    except InvalidInputError as error:
-        details = {**error.details, "line": number}
-        raise type(error)(f"Line {number}: {error.message}", operation=_OPERATION, details=details) from None
+    with in_line(number):
+        record = load_line(raw)
+        if "lamina_export" in record:
+            return _header(record, first=number == 1)
+        return parse_record(number, record, tenant=tenant, settings=settings, now=now)
 
 
-def _parsed(
-    number: int, raw: bytes, tenant: str, settings: MemorySettings, now: datetime
-) -> Header | HierarchyLink | ImportedMemory:
-    record = _load(raw)
-    if "lamina_export" in record:
-        return _header(record, first=number == 1)
+def parse_record(
+    number: int, record: Mapping[str, Any], *, tenant: str, settings: MemorySettings, now: datetime
+) -> HierarchyLink | ImportedMemory:
+    """What the object of a line says, which is no header. Raises InvalidInputError."""
     if "hierarchy" in record:
         return _link(_fields(record["hierarchy"], _LINK_FIELDS, "hierarchy"))
     entry = _entry(_fields(record, _ENTRY_FIELDS, "memory"), tenant, settings, now)
@@ -94,20 +93,6 @@ def _parsed(
         _refuse("The versions of the revisions must rise, up to the memory's own.", "revisions")
     scope = resolve_scope(tenant, entry.identifiers, entry.layer, operation=_OPERATION)
     return ImportedMemory(line=number, scope=scope, entry=entry, revisions=revisions)
-
-
-def _load(raw: bytes) -> Mapping[str, Any]:
-    try:
-        record = json.loads(raw.decode("utf-8"), parse_constant=_no_constant)
-    except (ValueError, RecursionError):
-        _refuse("It is not one JSON object in UTF-8.", "line")
-    if not isinstance(record, dict):
-        _refuse("It is not a JSON object.", "line")
-    return record
-
-
-def _no_constant(name: str) -> Never:
-    raise ValueError(name)
 
 
 def _header(record: Mapping[str, Any], *, first: bool) -> Header:

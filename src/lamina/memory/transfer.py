@@ -1,4 +1,4 @@
-"""Export to and import from JSON Lines: a tenant's memories with their history, and its hierarchy.
+"""A tenant's memories with their history, and its hierarchy, out of a store and into it as JSON Lines.
 
 The first line is a header; then come the links of the hierarchy and the memories, oldest first. Exporting what was
 imported gives the same bytes again, on either engine. Both directions stream in batches; an import that stopped is
@@ -7,11 +7,9 @@ by the store it arrives in.
 """
 
 import asyncio
-import json
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
 
 from lamina.database.engine import Database
 from lamina.database.link import Link
@@ -24,9 +22,9 @@ from lamina.memory.records import entry_record, revision_record
 from lamina.memory.settings import MemorySettings
 from lamina.memory.sql import SqlMemoryProvider, prepare_memories
 from lamina.memory.transfer_rows import hierarchy_links, put_links, put_memories
+from lamina.transfer.lines import dump_line, each_line
+from lamina.transfer.port import OnConflict
 
-OnConflict = Literal["skip", "replace", "error"]
-"""What happens to a line whose memory is there already."""
 Progress = Callable[[int, int | None], None]
 """Called with the memories done and the memories there are, where that is known."""
 
@@ -51,7 +49,7 @@ class ImportReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transfer:
-    """Moves a whole tenant out of and into a store."""
+    """Moves the memories of a tenant; `lamina.house.transfer` moves all it has."""
 
     database: Database
     provider: SqlMemoryProvider
@@ -63,18 +61,18 @@ class Transfer:
         """The export, line by line, each with its end. What is added meanwhile may or may not be in it."""
         now = self.clock.now()
         total, links = await self.database.read(
-            lambda link: (count_memories(link, self.tenant, now), hierarchy_links(link, self.tenant))
+            lambda link: (count_memories(link, self.tenant, now), read_links(link, self.tenant))
         )
-        yield _line({"lamina_export": FORMAT, "memories": total})
-        for each in links:
-            yield _line({"hierarchy": {"kind": each.kind, "id": each.id, "parent_id": each.parent_id}})
+        yield dump_line({"lamina_export": FORMAT, "memories": total})
+        for link_record in links:
+            yield dump_line(link_record)
         done, after = 0, -1
         while True:
             start = after
-            batch = await self.database.read(lambda link: memories_after(link, self.tenant, start, BATCH, now))  # noqa: B023
-            for row, entry, revisions in batch:
+            batch = await self.database.read(lambda link: read_memories(link, self.tenant, start, BATCH, now))  # noqa: B023
+            for row, record in batch:
                 after = row
-                yield _line({**entry_record(entry), "revisions": [revision_record(state) for state in revisions]})
+                yield dump_line(record)
             done += len(batch)
             progress(done, max(done, total))
             if len(batch) < BATCH:
@@ -92,10 +90,10 @@ class Transfer:
         Raises InvalidInputError (or a kind of it) that names the line: nothing of its batch is stored, and
         `details["done"]` counts what was dealt with before it. Lines that expired meanwhile are left out.
         """
-        run = _Import(transfer=self, on_conflict=on_conflict, progress=progress)
+        run = MemoryImport(transfer=self, on_conflict=on_conflict, progress=progress)
         try:
             number = 0
-            async for raw in _each(lines):
+            async for raw in each_line(lines):
                 number += 1
                 await run.take(parse_line(number, raw, tenant=self.tenant, settings=self.settings, now=run.now))
             await run.flush()
@@ -106,7 +104,7 @@ class Transfer:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Import:
+class MemoryImport:
     """An import under way."""
 
     transfer: Transfer
@@ -167,14 +165,17 @@ class _Import:
         ]
 
 
-async def _each(lines: Iterable[bytes] | AsyncIterable[bytes]) -> AsyncIterator[bytes]:
-    if isinstance(lines, AsyncIterable):
-        async for line in lines:
-            yield line
-    else:
-        for line in lines:
-            yield line
+def read_links(link: Link, tenant: str) -> list[dict[str, object]]:
+    """The hierarchy, as the objects of lines."""
+    links = hierarchy_links(link, tenant)
+    return [{"hierarchy": {"kind": one.kind, "id": one.id, "parent_id": one.parent_id}} for one in links]
 
 
-def _line(record: dict[str, object]) -> bytes:
-    return json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+def read_memories(
+    link: Link, tenant: str, after: int, limit: int, now: datetime
+) -> list[tuple[int, dict[str, object]]]:
+    """The next memories above a row, as the objects of lines, each with its row."""
+    return [
+        (row, {**entry_record(entry), "revisions": [revision_record(state) for state in revisions]})
+        for row, entry, revisions in memories_after(link, tenant, after, limit, now)
+    ]

@@ -100,7 +100,7 @@ def _advance(insert: Any) -> Prepared:
 
 
 _ADVANCE = {"sqlite": _advance(sqlite.insert), "postgresql": _advance(postgresql.insert)}
-_INSERT = Prepared(sa.insert(message))
+INSERT = Prepared(sa.insert(message))
 # What SQLite's AUTOINCREMENT keeps: the highest number there ever was.
 _LAST_ROW = Prepared(sa.text("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'message'"))
 _NEXT_ROWS = Prepared(
@@ -189,12 +189,12 @@ def _place(
     running = total_tokens - sum(one.message.tokens for one in fresh)
     placed, values = [], []
     numbers = range(last_sequence - len(fresh) + 1, last_sequence + 1)
-    for row, sequence, one in zip(_reserve_rows(link, len(fresh)), numbers, fresh, strict=True):
+    for row, sequence, one in zip(reserve_rows(link, len(fresh)), numbers, fresh, strict=True):
         running += one.message.tokens
         numbered = replace(one.message, sequence=sequence)
         placed.append(Placed(row=row, prepared=one, message=numbered))
         values.append({**message_values(numbered, one.parts), **common, "row": row, "total_tokens": running})
-    link.run_many(_INSERT, values)
+    link.run_many(INSERT, values)
     entries = [(one.row, replace(one.prepared.indexable, sequence=one.message.sequence)) for one in placed]
     put_terms(link, place, tenant=new.tenant, rows=entries, model_id=new.model_id)
     return tuple(placed)
@@ -216,7 +216,8 @@ def message_values(one: Message, parts: str) -> dict[str, Any]:
     }
 
 
-def _reserve_rows(link: Link, count: int) -> list[int]:
+def reserve_rows(link: Link, count: int) -> list[int]:
+    """Numbers for as many new messages, ascending."""
     if link.name == "postgresql":
         return [row[0] for row in link.run(_NEXT_ROWS, {"count": count}).fetchall()]
     last = link.run(_LAST_ROW, {}).fetchone()[0]  # safe: SQLite has one writer at a time

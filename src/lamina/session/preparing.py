@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from typing import Any
 
 from lamina.embedding.cached import Vector
 from lamina.embedding.query import QueryEmbedder
@@ -79,11 +80,15 @@ def _prepared(
         tokens=message_tokens(count, one.content, one.parts, one.author),
         original=one.original,
     )
-    # A session goes on for months; what was said on one day belongs together.
-    day = f"{key} {at:%Y-%m-%d}"
-    terms = indexable(text, vector, conversation=day, author=one.author, said_at=at, longest=_WEIGHED_WORDS)
+    terms = indexable(text, vector, **ranked_by(key, one.author, at))
     parts = dump_parts(one.parts, one.original)
     return PreparedMessage(message=message, given_id=one.id is not None, parts=parts, text=text, indexable=terms)
+
+
+def ranked_by(key: str, author: str | None, at: datetime) -> dict[str, Any]:
+    """What ranking knows of a message beside its text."""
+    # A session goes on for months; what was said on one day belongs together.
+    return {"conversation": f"{key} {at:%Y-%m-%d}", "author": author, "said_at": at, "longest": _WEIGHED_WORDS}
 
 
 def _length(one: NewMessage) -> int:

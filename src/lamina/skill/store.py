@@ -40,7 +40,7 @@ _POOL = 2
 
 _VALUES: dict[str, Any] = {column.name: sa.bindparam(column.name) for column in skill.c if column.name != "row"}
 # Prepared, because the values are in their stored form already: JSON is text here on both engines.
-_INSERT = {
+INSERT = {
     name: Prepared(
         insert(skill)
         .values(_VALUES)
@@ -54,7 +54,7 @@ _UPDATE = Prepared(
     .where(skill.c.row == sa.bindparam("at_row"), skill.c.tenant == sa.bindparam("of_tenant"))
     .values({name: bound for name, bound in _VALUES.items() if name != "scope_id"})
 )
-_KEEP_VERSION = Prepared(sa.insert(skill_version))
+KEEP_VERSION = Prepared(sa.insert(skill_version))
 _OF_STATUS = Prepared(
     sa.select(skill.c.row).where(skill.c.tenant == sa.bindparam("tenant"), skill.c.status == sa.bindparam("status"))
 )
@@ -107,7 +107,7 @@ def insert_skill(link: Link, request: SaveRequest, slot: Slot, *, most: int) -> 
     )
     place = touch(link, skill_scope(request.tenant), added=1)
     values = {**skill_values(request.tenant, new), "scope_id": place.scope_id, "indexed": place.version}
-    inserted = link.run(_INSERT[link.name], values).fetchone()
+    inserted = link.run(INSERT[link.name], values).fetchone()
     if inserted is None:
         raise _taken(new.name)
     row = int(inserted[0])
@@ -300,7 +300,7 @@ def _keep_version(link: Link, request: SaveRequest, row: int, new: Skill) -> Non
     same = ("version", "tenant", "description", "type", "definition", "parameters", "metadata")
     kept = {name: stored[name] for name in same}
     link.run(
-        _KEEP_VERSION,
+        KEEP_VERSION,
         {**kept, "created_by": request.created_by, "skill_row": row, "saved_at": stored["updated_at"]},
     )
 
