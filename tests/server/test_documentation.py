@@ -52,7 +52,7 @@ async def test_every_operation_says_what_it_does(document: dict[str, Any]) -> No
 async def test_operations_are_named_after_what_they_do(document: dict[str, Any]) -> None:
     names = [operation["operationId"] for _, _, operation in operations(document)]
     assert len(set(names)) == len(names)
-    assert {"add_memory", "search_memories", "save_knowledge", "run_skill", "import_memories", "healthz"} <= set(names)
+    assert {"add_memory", "search_memories", "save_knowledge", "run_skill", "create_key", "healthz"} <= set(names)
 
 
 async def test_every_example_is_what_its_schema_allows(document: dict[str, Any]) -> None:

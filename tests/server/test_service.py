@@ -143,6 +143,14 @@ async def test_a_body_without_its_content_type_is_told_what_to_send(served: Serv
     assert "Content-Type: application/json" in answer.json()["error"]["message"]
 
 
+async def test_a_body_that_breaks_off_is_told_where(served: Served) -> None:
+    headers = {"content-type": "application/json"}
+    answer = await served.http.post("/v1/memories/search", content=b'{"query": ', headers=headers)
+    error = answer.json()["error"]
+    assert error["message"] == "The body is not valid JSON: expecting value, at character 10."
+    assert error["details"]["problems"] == [{"field": "", "message": error["message"]}]
+
+
 async def test_another_place_s_page_is_not_let_in(served: Served) -> None:
     for headers in ({"origin": "https://evil.example"}, {"host": "evil.example"}):
         answer = await served.http.post("/v1/memories/search", json=ASKED, headers=headers)
