@@ -1,7 +1,7 @@
 """What goes wrong, as answers: the error object of the house under `error`, with a fitting status."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from fastapi import FastAPI, Request
@@ -117,12 +117,19 @@ def _of_the_house(request: Request, error: Any) -> Response:
 
 def _invalid(request: Request, error: Any) -> Response:
     """What pydantic found, without what was sent: that may be a secret."""
-    problems = [{"field": _place(one["loc"]), "message": one["msg"]} for one in error.errors()]
+    problems = [_problem(one) for one in error.errors()]
     first = problems[0]
     message = f"{first['field']}: {first['message']}" if first["field"] else first["message"]
     if not first["field"] and "json" not in request.headers.get("content-type", ""):
         message = "The body must be JSON; send it with `Content-Type: application/json`."
     return refused(InvalidInputError(message, details={"problems": problems}))
+
+
+def _problem(found: Mapping[str, Any]) -> dict[str, str]:
+    if found["type"] == "json_invalid":  # its place is a number of characters, and no field
+        reason = str(found["ctx"]["error"]).lower()
+        return {"field": "", "message": f"The body is not valid JSON: {reason}, at character {found['loc'][-1]}."}
+    return {"field": _place(found["loc"]), "message": found["msg"]}
 
 
 def _place(location: Sequence[str | int]) -> str:
