@@ -21,6 +21,8 @@ OWNED = 3
 """Memories of each caller."""
 SAID = 4
 """Messages of a conversation before the caller begins another."""
+USERS = 20
+"""Users that callers speak for; few, because an index closes the gaps of deleted entries 64 at a time."""
 
 
 @dataclass(slots=True)
@@ -63,7 +65,8 @@ class Caller:
 
     def __init__(self, number: int, ask: Ask, ledger: Ledger, *, seed: int = 0) -> None:
         """`ask` reaches a server; which one is its business."""
-        self.user = f"user-{seed}-{number}"
+        self.name = f"caller-{seed}-{number}"
+        self.user = f"user-{seed}-{number % USERS}"
         self._ask = ask
         self._ledger = ledger
         self._random = random.Random(f"{seed}/{number}")
@@ -92,7 +95,7 @@ class Caller:
         self._added += 1
         # No more numbers than this: words that nobody ever says again would fill caches for minutes.
         thing, place = f"{self._random.choice(_THINGS)} {self._added % 100}", self._random.choice(_PLACES)
-        body = {"content": f"{self.user} keeps the {thing} in the {place}", "identifiers": {"user_id": self.user}}
+        body = {"content": f"{self.name} keeps the {thing} in the {place}", "identifiers": {"user_id": self.user}}
         key = str(UUID(int=self._random.getrandbits(128)))
         self._ledger.unanswered[key] = body
         answer = await self._timed("add", "POST", "/v1/memories", json=body, headers={"idempotency-key": key})
@@ -149,7 +152,7 @@ class Caller:
 
     @property
     def _session(self) -> str:
-        return f"load:{self.user}:{self._conversations}"
+        return f"load:{self.name}:{self._conversations}"
 
     async def _timed(self, what: str, method: str, path: str, **options: Any) -> httpx2.Response:
         started = time.perf_counter()
