@@ -32,7 +32,7 @@ _TRIPLE = Shape(
     subject_label=_ENTITY,
     predicate=choice(Predicate),
     object_label=_ENTITY,
-    weight=number(least=0.0, most=1.0),
+    weight=number(least=0.0, most=1e6),
     valid_from=optional(moment()),
     valid_until=optional(moment()),
     recorded_at=moment(),

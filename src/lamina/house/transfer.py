@@ -19,6 +19,7 @@ from collections.abc import (
     Sequence,
 )
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any, Final
 
 from lamina.database.engine import Database, View
@@ -124,7 +125,7 @@ class TenantTransfer:
             if MEMORIES in chosen:
                 for record in await view.read(lambda link: read_links(link, self.tenant)):
                     yield dump_line(record)
-            pages = [self._memory_pages(view)] if MEMORIES in chosen else []
+            pages = [self._memory_pages(view, now)] if MEMORIES in chosen else []
             pages += [self._pages(view, carrier) for carrier in carriers]
             for each in pages:
                 async for lines in each:
@@ -133,8 +134,8 @@ class TenantTransfer:
                     done += len(lines)
                     progress(done, total)
 
-    async def _memory_pages(self, view: View) -> AsyncIterator[list[bytes]]:
-        now, after = self.memories.clock.now(), -1
+    async def _memory_pages(self, view: View, now: datetime) -> AsyncIterator[list[bytes]]:
+        after = -1
         while True:
             start = after
             page = await view.read(lambda link: read_memories(link, self.tenant, start, _PAGE, now))  # noqa: B023

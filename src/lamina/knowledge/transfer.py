@@ -83,7 +83,7 @@ class KnowledgeCarrier:
         versions: dict[int, list[Record]] = {}
         for row in rows:
             versions.setdefault(row[0], []).append(self._version.record(row[1:]))
-        return [(row, {**self._entry.record(values), "versions": versions[row]}) for row, values in found]
+        return [(row, {**self._entry.record(values), "versions": versions.get(row, [])}) for row, values in found]
 
     def parse(self, given: object) -> Carried:
         """A key with its versions, the last of which is what it says now."""

@@ -40,8 +40,10 @@ def _check_day(name: str, given: object) -> str:
 
 
 def _check_sources(name: str, given: object) -> str:
-    if not isinstance(given, list) or not all(is_whole(one, 1, MOST) for one in given):
-        refuse(f"{name} must be a list of sequence numbers.", None, field=name)
+    if not isinstance(given, list) or not given or not all(is_whole(one, 1, MOST) for one in given):
+        refuse(f"{name} must be a list of one or more sequence numbers.", None, field=name)
+    if given != sorted(set(given)):
+        refuse(f"{name} must rise.", None, field=name)
     return dump_json(given)
 
 

@@ -85,7 +85,7 @@ class SkillCarrier:
         versions: dict[int, list[Record]] = {}
         for row in rows:
             versions.setdefault(row[0], []).append(_VERSION.record(row[1:]))
-        return [(row, {**_SKILL.record(values), "versions": versions[row]}) for row, values in found]
+        return [(row, {**_SKILL.record(values), "versions": versions.get(row, [])}) for row, values in found]
 
     def parse(self, given: object) -> Carried:
         """A skill with its versions; what it does now is checked as if somebody made it."""
