@@ -219,7 +219,7 @@ async def test_memories_of_adk_are_those_of_laminas_memory_service(sqlite_store_
 
 
 def test_the_command_says_what_it_took_and_what_not(terminal: Terminal, tmp_path: Path) -> None:
-    (tmp_path / "conversations.json").write_text(json.dumps([chatgpt()]))
+    (tmp_path / "conversations.json").write_text(json.dumps([chatgpt(), {"title": "Empty"}, {"a": 1}]))
     words = ("import", "--from", "openai", "conversations.json", "--user", "ann")
     dry = terminal.ok(*words, "--dry-run")
     assert "would be taken" in dry.out
@@ -227,6 +227,8 @@ def test_the_command_says_what_it_took_and_what_not(terminal: Terminal, tmp_path
     shown = terminal.ok(*words)
     assert "1 conversation, 4 messages" in shown.out
     assert "edited away" in shown.out
+    assert "it is no conversation with an id and a mapping  (Empty)" in " ".join(shown.out.split("\n"))
+    assert 'lamina session recall "some words" --user ann' in shown.err
     assert terminal.ok(*words, "--json").document["known"] == 4
     assert terminal.run("import", "--from", "mem0", "nowhere", "--json").error["code"] == "INVALID_INPUT"
     assert terminal.run("import", "memories.jsonl", "--dry-run", "--json").error["code"] == "INVALID_INPUT"

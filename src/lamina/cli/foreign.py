@@ -1,5 +1,6 @@
 """`lamina import --from`: takes over what other memories and chats hold. The readers are imported when it runs."""
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -55,6 +56,10 @@ def import_foreign(
         "left_out": report.left_out,
     }
     call.output.show(document, *_lines(report))
+    if report.conversations and not dry_run:
+        who = call.identifiers.get("user_id")
+        whose = f"--user {shlex.quote(who)}" if who else "--session KEY"
+        call.output.note(f'next: lamina session list, and lamina session recall "some words" {whose}')
 
 
 def _lines(report: "Report") -> list[Text]:
@@ -74,7 +79,8 @@ def _lines(report: "Report") -> list[Text]:
                 ("  left out  ", "yellow"),
                 f"{one['count']}: ",
                 one_line(str(one["why"])),
-                one_line(f"  ({examples})" if examples else "", "dim"),
+                "  " if examples else "",
+                one_line(f"({examples})" if examples else "", "dim"),
             )
         )
     return lines

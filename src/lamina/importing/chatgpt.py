@@ -25,7 +25,7 @@ def read_chatgpt(path: Path, whose: Identifiers) -> Iterator[Found]:
         id, mapping = conversation.get("conversation_id") or conversation.get("id"), conversation.get("mapping")
         if not isinstance(id, str) or not isinstance(mapping, dict):
             yield LeftOut(
-                why="it is no conversation with an id and a mapping", what=str(conversation.get("title"))[:80]
+                why="it is no conversation with an id and a mapping", what=str(conversation.get("title") or "")[:80]
             )
             continue
         branch = _branch(mapping, conversation.get("current_node"))
