@@ -13,7 +13,6 @@ import httpx2
 import openai
 import pytest
 
-from lamina.access.secret import new_secret
 from lamina.app import App, open
 from lamina.errors import SessionNotFoundError
 from lamina.page.door import COOKIE
@@ -204,7 +203,7 @@ def test_a_key_of_a_project_holds_no_conversations_and_one_that_reads_holds_none
     assert service.upstream.requests == []
 
 
-@pytest.mark.parametrize("key", ["nonsense", new_secret()[1], "sk-upstream-0123456789abcdef"])
+@pytest.mark.parametrize("key", ["nonsense", f"lamina_{7:016x}_{7:064x}", "sk-upstream-0123456789abcdef"])
 def test_no_other_key_opens_the_endpoint(service: Service, key: str) -> None:
     with (
         openai.OpenAI(base_url=f"{service.url}/v1", api_key=key, max_retries=0) as client,
