@@ -53,6 +53,21 @@ async def test_a_bad_line_is_named_and_what_was_stored_before_it_is_counted(admi
     assert (refused["error"]["details"]["line"], refused["error"]["details"]["done"]) == (501, 500)
 
 
+async def test_every_room_travels_or_those_that_are_named(admin: Caller, stranger: Caller) -> None:
+    await admin.rooms.memory.add("Prefers dark mode", user_id="ann")
+    await admin.rooms.knowledge.save("retry-limit", "Five times", category="fact")
+    await admin.rooms.sessions.append(role="user", content="Where did I park?", session_key="telegram:42:7")
+    answer = await admin.http.get("/v1/export", params={"only": "knowledge,sessions"})
+    report = await stranger.call("POST", "/import", content=answer.content)
+    assert report["kinds"] == {"knowledge": 1, "session": 1, "message": 1}
+    assert (await stranger.rooms.knowledge.get("retry-limit")).content == "Five times"
+    assert await stranger.rooms.sessions.messages("telegram:42:7") == await admin.rooms.sessions.messages(
+        "telegram:42:7"
+    )
+    assert (await stranger.rooms.audit.list(action="tenant_import")).rows[0].details["stored"] == 3
+    await admin.get("/export", only="keys", status=400)
+
+
 async def test_only_an_admin_of_the_tenant_moves_it(bearer: Bearers, ann: Caller) -> None:
     writer = await bearer(Right.WRITE)
     bound = await bearer(Right.ADMIN, user_id="ann")

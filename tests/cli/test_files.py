@@ -5,6 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from lamina.cli.files import PARTS
+from lamina.config import Settings
+from lamina.house.carriers import all_carriers
+from lamina.house.transfer import MEMORIES
 from tests.cli.terminal import Terminal
 
 LINE = json.dumps({"content": "Prefers dark mode", "identifiers": {"user_id": "u1"}})
@@ -86,3 +90,15 @@ def test_a_file_cut_short_is_remarked_upon(terminal: Terminal) -> None:
     lines = terminal.ok("export", "-").out.splitlines()
     answer = terminal.ok("import", "-", "--store", "other.db", input="\n".join(lines[:-1]) + "\n")
     assert "announced 3 records and held 2" in answer.err
+
+
+def test_parts_are_named_as_the_rooms_name_them(terminal: Terminal) -> None:
+    assert (MEMORIES, *all_carriers(Settings())) == PARTS
+    terminal.add("Prefers dark mode")
+    terminal.ok("session", "append", "telegram:42:7", "Where did I park?", "--user", "u1")
+    assert terminal.ok("export", "said.jsonl", "--only", "sessions, graph").out == "2 exported to said.jsonl\n"
+    report = terminal.ok("import", "said.jsonl", "--store", "other.db", "--json").document
+    assert report["kinds"] == {"session": 1, "message": 1}
+    error = terminal.run("export", "none.jsonl", "--only", "keys", "--json").error
+    assert error["code"] == "INVALID_INPUT"
+    assert "memories, knowledge" in error["message"]
