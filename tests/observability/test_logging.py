@@ -69,3 +69,19 @@ def test_the_root_logger_is_left_alone() -> None:
     before = list(logging.getLogger().handlers)
     configure_logging(stream=io.StringIO())
     assert logging.getLogger().handlers == before
+
+
+def test_what_others_say_begins_no_line_and_drives_no_terminal() -> None:
+    stream = io.StringIO()
+    configure_logging("info", stream=stream)
+    said = "x\n2026-01-01 00:00:00,000 INFO    lamina.server: forged\r\x1b[2J\x9b1m\u202e\u2028"
+    logging.getLogger("lamina.server").info("GET %s", said)
+    assert stream.getvalue().count("\n") == 1
+    assert "GET x\\n2026" in stream.getvalue()
+    assert stream.getvalue().rstrip("\n").isprintable()
+    try:
+        raise ValueError("\x1b[31mred\u202e")
+    except ValueError:
+        logging.getLogger("lamina.server").exception("failed")
+    assert "\\x1b[31mred\\u202e\n" in stream.getvalue()
+    assert "Traceback (most recent call last):\n" in stream.getvalue()

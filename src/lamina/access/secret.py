@@ -28,3 +28,8 @@ def id_in(secret: str) -> str | None:
 def digest_of(secret: str) -> bytes:
     """What is stored of a secret. It is as random as a key of 256 bits can be, so one round of SHA-256 is enough."""
     return hashlib.sha256(secret.encode()).digest()
+
+
+def without_secrets(text: str) -> str:
+    """The text with the id alone of every key whose secret is in it."""
+    return _SHAPE.sub(rf"{PREFIX}\1_…", text)

@@ -5,13 +5,16 @@ import logging
 import sys
 from contextvars import ContextVar
 from datetime import UTC, datetime
-from typing import TextIO
+from typing import Any, TextIO
 
 from lamina.observability.settings import LogFormat, LogLevel
 
 current_request: ContextVar[str | None] = ContextVar("lamina request", default=None)
 """The id of the request that is being answered; every line that is written meanwhile carries it."""
 
+_UNSEEN = (*range(0x20), *range(0x7F, 0xA0), *range(0x2028, 0x202F), *range(0x2066, 0x206A))
+_ESCAPES = {code: chr(code).encode("unicode_escape").decode() for code in _UNSEEN}
+_ESCAPES_WITHIN_LINES = {code: escape for code, escape in _ESCAPES.items() if chr(code) not in "\n\t"}
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
 
@@ -45,13 +48,25 @@ class JsonFormatter(logging.Formatter):
         return json.dumps(line, default=str)
 
 
+class TextFormatter(logging.Formatter):
+    """A line a record, whatever is said in it: what others sent can neither begin another line nor drive a terminal."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 -- the name that logging calls
+        """The line itself."""
+        return super().formatMessage(record).translate(_ESCAPES)
+
+    def formatException(self, ei: Any) -> str:  # noqa: N802 -- the name that logging calls
+        """The traceback below it."""
+        return super().formatException(ei).translate(_ESCAPES_WITHIN_LINES)
+
+
 def configure_logging(level: LogLevel = "warning", format: LogFormat = "text", *, stream: TextIO | None = None) -> None:
     """Write what the `lamina` loggers say to `stream`, else to standard error; calling again replaces it."""
     handler = _LaminaHandler(stream or sys.stderr)
     if format == "json":
         handler.setFormatter(JsonFormatter())
     else:
-        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)-7s %(name)s: %(message)s"))
+        handler.setFormatter(TextFormatter("%(asctime)s %(levelname)-7s %(name)s: %(message)s"))
     logger = logging.getLogger("lamina")
     for old in [each for each in logger.handlers if isinstance(each, _LaminaHandler)]:
         logger.removeHandler(old)

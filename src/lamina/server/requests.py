@@ -12,6 +12,7 @@ from typing import Final
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from lamina.access.secret import without_secrets
 from lamina.api.errors import refused
 from lamina.errors import LaminaError
 from lamina.observability.logging import current_request
@@ -59,7 +60,7 @@ class Requests:
             await self._app(scope, receive, sending)
         except Exception as error:  # boundary: the server's last handler
             self._metrics.operation_failed(_OPERATION, type(error).__name__)
-            _log.error("%s %s failed: %s", scope["method"], scope["path"], type(error).__name__, exc_info=error)
+            _log.error("%s %s failed: %s", scope["method"], _path(scope), type(error).__name__, exc_info=error)
             if status:
                 raise  # the answer had begun: the server cuts it off, so that nobody takes it for whole
             await refused(LaminaError("The service failed; its log says why."))(scope, receive, sending)
@@ -67,8 +68,13 @@ class Requests:
             elapsed = (self._metrics.monotonic() - started) * 1000
             self._metrics.operation_finished(_OPERATION, "ok" if 0 < status < 500 else "error", elapsed)
             if _log.isEnabledFor(logging.INFO):
-                _log.info("%s %s %d in %.1f ms", scope["method"], scope["path"], status, elapsed)
+                _log.info("%s %s %d in %.1f ms", scope["method"], _path(scope), status, elapsed)
             current_request.reset(token)
+
+
+def _path(scope: Scope) -> str:
+    """The path as it may be logged: a key can be revoked by its secret, which is then in there."""
+    return without_secrets(scope["path"])
 
 
 def _given_id(scope: Scope) -> str | None:
