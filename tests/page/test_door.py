@@ -18,13 +18,24 @@ class _Unmoved(HTTPRedirectHandler):
         return None
 
 
+def answered(url: str, data: bytes | None = None, **headers: str) -> tuple[int, str, str]:
+    """The status of an answer, its text, and the cookie that it sets."""
+    try:
+        answer = build_opener(_Unmoved).open(Request(url, data, headers), timeout=30)
+    except HTTPError as refusal:
+        answer = refusal
+    with answer:
+        return answer.status, answer.read().decode(), answer.headers.get("set-cookie", "")
+
+
 def asked(url: str, data: bytes | None = None, **headers: str) -> tuple[int, str]:
     """The status and the text of an answer."""
-    try:
-        with build_opener(_Unmoved).open(Request(url, data, headers), timeout=30) as answer:
-            return answer.status, answer.read().decode()
-    except HTTPError as refusal:
-        return refusal.code, refusal.read().decode()
+    return answered(url, data, **headers)[:2]
+
+
+def cookie_of(service: Served, key: str, **headers: str) -> str:
+    """The cookie that a login sets."""
+    return answered(f"{service.url}/login", f"key={key}".encode(), **headers)[2]
 
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://["])
@@ -44,6 +55,21 @@ def test_a_page_of_another_place_sees_no_page(keyed: tuple[Served, str], origin:
 
 def test_a_foreign_name_for_this_machine_gets_no_login(served: Served) -> None:
     assert asked(f"{served.url}/login", Host="evil.example")[0] == 403
+
+
+def test_the_cookie_of_a_page_behind_tls_is_sent_over_tls_alone(keyed: tuple[Served, str]) -> None:
+    service, key = keyed
+    host = service.url.removeprefix("http://")
+    assert "Secure" in cookie_of(service, key, Origin=f"https://{host}")
+    assert "Secure" not in cookie_of(service, key, Origin=service.url)
+
+
+def test_whoever_logs_in_again_has_one_session(keyed: tuple[Served, str]) -> None:
+    service, key = keyed
+    first = cookie_of(service, key).partition(";")[0]
+    assert asked(f"{service.url}/keys", Cookie=first)[0] == 200
+    second = cookie_of(service, key, Cookie=first).partition(";")[0]
+    assert [asked(f"{service.url}/keys", Cookie=cookie)[0] for cookie in (first, second)] == [303, 200]
 
 
 def test_what_is_not_there_costs_no_page(keyed: tuple[Served, str]) -> None:

@@ -40,8 +40,10 @@ def routes(style: str, fonts: str) -> list[Route]:
         door: Door = request.scope[SCOPE]
         given = await _form(request)
         token = await door.log_in(given.get("key", "").strip(), headers=request.headers)
+        door.logins.close(request.cookies.get(COOKIE))
         answer = RedirectResponse(_local(request.query_params.get("next")), status_code=303)
-        secure = request.url.scheme == "https"
+        # TLS ends at a reverse proxy, so the browser alone knows of it, and says so.
+        secure = request.headers.get("origin", "").startswith("https://")
         answer.set_cookie(COOKIE, token, httponly=True, samesite="lax", secure=secure)
         return answer
 
