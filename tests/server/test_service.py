@@ -207,5 +207,7 @@ async def test_a_place_that_was_named_may_call_from_a_browser(tmp_path: Path) ->
         assert allowed.headers["access-control-allow-origin"] == origin
         answer = await served.http.post("/v1/memories/search", json=ASKED, headers={"origin": origin})
         assert (answer.status_code, answer.headers["access-control-allow-origin"]) == (200, origin)
+        speaks_mcp = {**asked, "access-control-request-headers": "mcp-protocol-version, x-lamina-user"}
+        assert (await served.http.options("/mcp", headers=speaks_mcp)).status_code == 200
         other = await served.http.options("/v1/memories/search", headers={**asked, "origin": "https://evil.example"})
         assert "access-control-allow-origin" not in other.headers

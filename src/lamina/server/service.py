@@ -17,12 +17,15 @@ try:
     from lamina.api.errors import handle_errors
     from lamina.api.idempotent import Idempotent
     from lamina.api.routes import api_routes
+    from lamina.mcp.names import HEADERS
     from lamina.proxy.proxy import Proxy
     from lamina.server import health
     from lamina.server.documentation import DESCRIPTION, documentation
     from lamina.server.limits import Limits
     from lamina.server.requests import Requests
-except ImportError as missing:
+except ModuleNotFoundError as missing:
+    if str(missing.name).partition(".")[0] == "lamina":
+        raise
     raise ConfigurationError("The service needs more packages: pip install 'lamina[server]'") from missing
 
 if TYPE_CHECKING:
@@ -106,7 +109,10 @@ def _stand_before(service: FastAPI, app: App) -> None:
             CORSMiddleware,
             allow_origins=settings.cors_origins,
             allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
-            allow_headers=["authorization", "content-type", "idempotency-key", "x-api-key", "x-request-id"],
+            allow_headers=[
+                *("authorization", "content-type", "idempotency-key", "x-api-key", "x-request-id"),
+                *("mcp-protocol-version", *HEADERS.values()),
+            ],
             expose_headers=["idempotency-replayed", "retry-after", "x-request-id"],
         )
     service.add_middleware(Requests, metrics=app.metrics)
