@@ -37,6 +37,7 @@ class ImportAnswer(BaseModel):
     replaced: int = Field(examples=[0])
     skipped: int = Field(description="Records that were there already.", examples=[0])
     expired: int = Field(description="Memories whose time is over.", examples=[0])
+    apart: int = Field(description="Messages left out: their conversation went another way here.", examples=[0])
     expected: int | None = Field(description="What the first line announced.", examples=[1])
     kinds: dict[str, int] = Field(description="What was stored or replaced, by kind.", examples=[{"memory": 1}])
 

@@ -160,6 +160,8 @@ def import_(
         raise
     words = [f"{getattr(report, name)} {name}" for name in _OUTCOMES if getattr(report, name)]
     call.output.show(asdict(report), ", ".join(words) or "nothing to import")
+    if report.apart:
+        call.output.note(f"{report.apart} messages were left out: their conversation went another way here")
     if report.expected is not None and report.done < report.expected:
         call.output.note(f"the file announced {report.expected} records and held {report.done}: is it complete?")
 

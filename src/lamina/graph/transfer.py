@@ -1,7 +1,8 @@
 """What people told the graph, for an export and from an import; what was read from texts is read from them anew."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import datetime
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -135,7 +136,7 @@ class AliasCarrier:
         return batch.outcome(chosen, present)
 
 
-def _found(values: Record) -> FoundTriple:
+def _found(values: Mapping[str, Any]) -> FoundTriple:
     def at(name: str) -> datetime | None:
         return None if values[name] is None else from_micros(values[name])
 

@@ -51,19 +51,22 @@ class TransferReport:
     replaced: int = 0
     skipped: int = 0
     expired: int = 0
+    apart: int = 0
+    """Messages left out because their conversation went another way here."""
     expected: int | None = None
     kinds: dict[str, int] = field(default_factory=dict)
 
     @property
     def done(self) -> int:
         """The records dealt with."""
-        return self.stored + self.replaced + self.skipped + self.expired
+        return self.stored + self.replaced + self.skipped + self.expired + self.apart
 
     def add(self, kind: str, outcome: Outcome, *, expired: int = 0) -> None:
         """Count what became of a batch."""
         self.stored += outcome.stored
         self.replaced += outcome.replaced
         self.skipped += outcome.skipped
+        self.apart += outcome.apart
         self.expired += expired
         if taken := outcome.stored + outcome.replaced:
             self.kinds[kind] = self.kinds.get(kind, 0) + taken

@@ -92,7 +92,7 @@ class SessionCarrier:
 class MessageCarrier:
     """Messages and summaries, each with the id of the message before it: so a conversation is told from another one.
 
-    Where the session here went on in another way than the one in the lines, the rest of it is skipped.
+    Where the session here went another way than the one in the lines, the rest of it is left out.
     """
 
     kind = "message"
@@ -152,6 +152,8 @@ class MessageCarrier:
         said = kind == _SAID
         if said and not sequence:
             refuse("The sequence of a message begins with 1.", None, field="sequence")
+        if said and sequence > 1 and values["after"] is None:
+            refuse("A message needs after, the id of the message before it.", None, field="after")
         return Carried(
             key=f"{sequence} {kind} {key}",
             values={**values, "parts": dump_parts(new.parts, new.original)},
@@ -161,53 +163,35 @@ class MessageCarrier:
 
     def put(self, link: Link, batch: Batch) -> Outcome:
         """Add what is new to the ends of its sessions."""
-        stored = 0
+        stored = apart = 0
         for key, group in groupby(batch.items, key=lambda item: str(item.values["session_key"])):
             items = list(group)
             held = find_session(link, batch.tenant, key, hold=True)
             if held is None:
                 raise items[0].refused("there is no line with its session before it.")
-            stored += self._extend(link, held, items, batch)
-        return Outcome(stored=stored, skipped=len(batch.items) - stored)
-
-    def _extend(self, link: Link, held: StoredSession, items: Sequence[Carried], batch: Batch) -> int:
-        end = _End(link, held, items)
-        new = [(item, values) for item in items if (values := self._next(end, item)) is not None]
-        if not new:
-            return 0
-        said = sum(item.text is not None for item, _ in new)
-        place = touch(link, message_scope(held.tenant, held.row), added=said)
-        total = held.session.total_tokens
-        rows, terms = [], []
-        for row, (item, values) in zip(reserve_rows(link, len(new)), new, strict=True):
-            index = {"scope_id": 0, "indexed": 0}
-            if item.text is not None:
-                total += values["tokens"]
-                index = {"scope_id": place.scope_id, "indexed": place.version}
-                terms.append((row, item.indexed))
-            common = {"row": row, "tenant": held.tenant, "session_row": held.row, "total_tokens": total}
-            rows.append({**values, **common, **index})
-        link.run_many(INSERT, rows)
-        put_terms(link, place, tenant=held.tenant, rows=terms, model_id=batch.model_id)
-        counts = {"last_sequence": end.sequence, "archived": end.archived, "total_tokens": total}
-        link.run(_ADVANCE, {**counts, "of_tenant": held.tenant, "of_session": held.row})
-        return len(new)
+            end = _End(link, held, items)
+            new = [(item, values) for item in items if (values := self._next(end, item)) is not None]
+            if new:
+                _extend(link, held, end, new, batch.model_id)
+            stored += len(new)
+            apart += end.apart
+        return Outcome(stored=stored, apart=apart, skipped=len(batch.items) - stored - apart)
 
     def _next(self, end: "_End", item: Carried) -> Record | None:
         """The stored form of a record that continues the session, whose end moves with it; None for another one."""
         given = item.values
         key, sequence = given["session_key"], given["sequence"]
         values = {name: given[name] for name in (*_STORED, "parts")}
-        if key in self._apart:
-            return None
-        if item.text is None:
+        if item.text is None and key not in self._apart:
             return values if end.take_summary(sequence) else None
-        if sequence <= end.sequence:
-            return None
-        if sequence > end.sequence + 1:
+        if sequence > end.sequence + 1 and key not in self._apart:
             raise item.refused(f"message {end.sequence + 1} of its session is missing before it.")
-        if end.sequence and given["after"] != end.id:
+        known = end.at.get(sequence)
+        if key in self._apart or (given["id"] != known if known else bool(end.id) and given["after"] != end.id):
             self._apart.add(key)
+            end.apart += 1
+            return None
+        if known:
             return None
         if given["id"] in end.ids:
             raise item.refused("its id is that of another message of its session.")
@@ -220,10 +204,15 @@ class _End:
     def __init__(self, link: Link, held: StoredSession, items: Sequence[Carried]) -> None:
         columns = message.c
         mine = (columns.tenant == held.tenant, columns.session_row == held.row)
+        said = (*mine, columns.kind == _SAID)
         self.sequence = held.session.last_sequence
         self.archived = held.session.archived_count
-        last = sa.select(columns.id).where(*mine, columns.sequence == self.sequence, columns.kind == _SAID)
-        self.id: str | None = link.execute(last).scalar()
+        self.apart = 0
+        self.id: str | None = link.execute(
+            sa.select(columns.id).where(*said, columns.sequence == self.sequence)
+        ).scalar()
+        at = columns.sequence.in_([item.values["sequence"] for item in items])
+        self.at = {row[0]: row[1] for row in link.execute(sa.select(columns.sequence, columns.id).where(*said, at))}
         known = sa.select(columns.id).where(*mine, columns.id.in_([item.values["id"] for item in items]))
         self.ids: set[str] = set(link.execute(known).scalars())
         summed = sa.select(columns.row).where(*mine, columns.kind == MessageKind.SUMMARY.value)
@@ -244,6 +233,28 @@ class _End:
             return False
         self._summed = True
         return True
+
+
+def _extend(
+    link: Link, held: StoredSession, end: _End, new: Sequence[tuple[Carried, Record]], model_id: int | None
+) -> None:
+    """Store messages at the end of a session, and move it there."""
+    said = sum(item.text is not None for item, _ in new)
+    place = touch(link, message_scope(held.tenant, held.row), added=said)
+    total = held.session.total_tokens
+    rows, terms = [], []
+    for row, (item, values) in zip(reserve_rows(link, len(new)), new, strict=True):
+        index = {"scope_id": 0, "indexed": 0}
+        if item.text is not None:
+            total += values["tokens"]
+            index = {"scope_id": place.scope_id, "indexed": place.version}
+            terms.append((row, item.indexed))
+        common = {"row": row, "tenant": held.tenant, "session_row": held.row, "total_tokens": total}
+        rows.append({**values, **common, **index})
+    link.run_many(INSERT, rows)
+    put_terms(link, place, tenant=held.tenant, rows=terms, model_id=model_id)
+    counts = {"last_sequence": end.sequence, "archived": end.archived, "total_tokens": total}
+    link.run(_ADVANCE, {**counts, "of_tenant": held.tenant, "of_session": held.row})
 
 
 def _parts_record(stored: object) -> Record:

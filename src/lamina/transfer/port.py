@@ -82,6 +82,8 @@ class Outcome:
     stored: int = 0
     replaced: int = 0
     skipped: int = 0
+    apart: int = 0
+    """Left out because what is there went another way."""
 
 
 class Carrier(Protocol):
