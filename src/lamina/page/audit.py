@@ -59,7 +59,7 @@ class Audit:
         if not page.rows:
             nothing("Nothing was done that fits." if self._wanted else "Nothing was done yet.")
             return
-        table(("When", "Action", "By", "To", "Details"), map(_row, page.rows), label="What was done")
+        table(("When", "Action", "By", "To", "Details"), map(_row, page.rows), label="What was done").classes("audit")
         if page.next_cursor is not None:
             with tag("div", classes="row") as foot:
                 action("Older rows", partial(self._more, page.next_cursor, foot))
