@@ -111,7 +111,8 @@ program = typer.Typer(
     epilog="\n\n".join(
         (
             "[bold]Examples[/bold]",
-            "lamina demo",
+            "lamina serve --demo",
+            "lamina init",
             'lamina add "Prefers dark mode" --user u1',
             'lamina search "dark mode" --user u1',
         )
@@ -130,10 +131,10 @@ for group in (knowledge.commands, graph.commands, learning.commands, skill.comma
 program.add_typer(audit.commands, rich_help_panel="Knowledge")
 timeline.join(session.commands)
 program.add_typer(session.commands, rich_help_panel="Conversations")
-program.add_typer(mcp.commands, rich_help_panel="Conversations")
+program.add_typer(mcp.commands, rich_help_panel="Serve and connect")
 for room in (observe, memory_status, proxy, serve):
     program.add_typer(room.commands)
-program.add_typer(key.commands, rich_help_panel="Store")
+program.add_typer(key.commands, rich_help_panel="Serve and connect")
 for group in (context.commands, quarantine.commands):
     program.add_typer(group, rich_help_panel="Context")
 

@@ -23,7 +23,7 @@ def _option(name: str, metavar: str, help: str) -> Any:
 @command(
     commands,
     "proxy",
-    panel="Conversations",
+    panel="Serve and connect",
     examples=(
         "lamina proxy --upstream https://api.openai.com/v1",
         "lamina proxy --upstream http://localhost:11434/v1 --port 7079 --store agent.db",

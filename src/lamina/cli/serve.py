@@ -25,7 +25,7 @@ def _option(name: str, metavar: str, help: str) -> Any:
 @command(
     commands,
     "serve",
-    panel="Store",
+    panel="Serve and connect",
     examples=(
         "lamina serve",
         "lamina serve --demo",
