@@ -187,7 +187,8 @@ class MessageCarrier:
         if sequence > end.sequence + 1 and key not in self._apart:
             raise item.refused(f"message {end.sequence + 1} of its session is missing before it.")
         known = end.at.get(sequence)
-        if key in self._apart or (given["id"] != known if known else bool(end.id) and given["after"] != end.id):
+        same = given["id"] == known if known else end.id in (None, given["after"])
+        if key in self._apart or not same:
             self._apart.add(key)
             end.apart += 1
             return None
