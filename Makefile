@@ -71,7 +71,7 @@ bench: setup
 docs: setup
 	@$(BIN)/python -m docs.reference.write
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
-	@echo "site/index.html"
+	@echo "site/index.html; its search needs a server: python3 -m http.server -d site"
 
 format: setup
 	@$(BIN)/ruff format .
