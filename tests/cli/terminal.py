@@ -6,9 +6,12 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import typer.main
+import typer.testing
 from typer.testing import CliRunner
 
 from lamina.cli.program import program
@@ -17,6 +20,8 @@ ROOT = Path(__file__).resolve().parents[2]
 # Whoever runs the tests in the background has interrupts ignored, and children inherit that.
 SCRIPT = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from lamina.cli import main; main()"
 NARROW = {"COLUMNS": "80"}
+# The runner reads the whole program from its functions for every command, which takes longer than most commands do.
+typer.testing._get_command = cache(typer.main.get_command)  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
