@@ -38,6 +38,8 @@ NEXT_STEPS = {
     "SCRIPT_REFUSED": "Rewrite the lines named above; `lamina skill check FILE` tries a script without keeping it.",
     "KEY_NOT_FOUND": "`lamina key list --all` shows every key and its id.",
     "UNAUTHORIZED": "Check the credentials; `lamina config show` says which variable holds the key.",
+    "FORBIDDEN": "Use a key that may do this; `lamina key list` shows what each may.",
+    "CONFLICT": "Look at what is there now, then decide and run the command again.",
     "CONFIGURATION_ERROR": "`lamina config show` prints every setting and where it came from.",
     "PROVIDER_ERROR": "Try again; `lamina doctor` looks for the cause.",
     "RATE_LIMITED": "Wait a little, then run the command again.",
