@@ -57,7 +57,7 @@ test: setup $(VENV)/.sandbox $(VENV)/.browser
 	@echo "== import floors"
 	@$(BIN)/lint-imports
 	@echo "== tests"
-	@$(BIN)/python -m pytest -n auto --dist worksteal
+	@$(BIN)/python -m pytest -n $$(( $$(nproc) + 1 )) --dist worksteal
 
 # The pictures of the guides, taken by the tests of the page; of the overview before others have added to the story.
 pictures: setup $(VENV)/.browser
