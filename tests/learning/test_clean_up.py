@@ -55,7 +55,7 @@ async def fill(learning: LearningService, clock: ManualClock, entries: list[Any]
 
 
 @given(entries=st.lists(ENTRY, max_size=10), criteria=CRITERIA)
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
 def test_a_dry_run_reports_exactly_what_the_real_run_removes(entries: list[Any], criteria: dict[str, Any]) -> None:
     async def scenario() -> None:
         clock = ManualClock()

@@ -22,11 +22,13 @@ pytestmark = pytest.mark.anyio
 LIMITS = Limits(seconds=10, memory_bytes=256 * 2**20, work_bytes=2**20, processes=24, output_bytes=20_000)
 SECRET = "planted-9f8e7d6c5b4a"
 MARK = "86399.25"  # seconds to sleep, by which a process that survived would be found
+OWN = f"86399.{os.getpid()}"  # the same as this process says it: others run tests at the same time
 
 
 async def _attack(script: str, **limits: float) -> ScriptResult:
     held = replace(LIMITS, **limits)  # type: ignore[arg-type]
-    return await BubblewrapSandbox().run(ScriptRequest(script=script, variables={}, limits=held))
+    own = script.replace(MARK, OWN)
+    return await BubblewrapSandbox().run(ScriptRequest(script=own, variables={}, limits=held))
 
 
 @pytest.fixture
@@ -54,7 +56,7 @@ def _survivors() -> list[str]:
             line = (entry / "cmdline").read_bytes() if entry.name.isdigit() else b""
         except OSError:
             continue
-        if MARK.encode() in line:
+        if OWN.encode() in line:
             found.append(entry.name)
     return found
 
@@ -270,7 +272,7 @@ async def test_a_script_runs_without_a_sandbox_only_when_the_configuration_says_
         await make_script(app.skills, "where", "pwd; env | grep -c PYTEST")
         with pytest.raises(SkillFailedError):  # grep finds nothing: the environment is empty here, too
             await app.skills.run("where")
-        await make_script(app.skills, "slow", f"sleep {MARK}")
+        await make_script(app.skills, "slow", f"sleep {OWN}")
         with pytest.raises(SkillFailedError, match="timeout_s"):
             await replace(
                 app.skills, runner=replace(app.skills.runner, settings=replace(app.skills.settings, timeout_s=0.3))

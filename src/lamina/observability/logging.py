@@ -51,6 +51,11 @@ class JsonFormatter(logging.Formatter):
 class TextFormatter(logging.Formatter):
     """A line a record, whatever is said in it: what others sent can neither begin another line nor drive a terminal."""
 
+    def format(self, record: logging.LogRecord) -> str:
+        """The record as text; a traceback that another formatter left on it is written anew."""
+        record.exc_text = None
+        return super().format(record)
+
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 -- the name that logging calls
         """The line itself."""
         return super().formatMessage(record).translate(_ESCAPES)
