@@ -88,7 +88,7 @@ async def test_ten_megabytes_are_stored_exactly_where_the_setting_allows_it(stor
         assert [hit.id for hit in await app.memory.search("harbour at night", user_id="ann")] == [added.id]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text(min_size=1, max_size=200))
 def test_any_text_is_stored_exactly_or_refused(blocking_app: SyncApp, text: str) -> None:
     memory = blocking_app.memory.scoped(user_id="ann")

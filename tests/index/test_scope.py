@@ -45,7 +45,7 @@ def same(one: Ranked, other: Ranked) -> None:
     assert one.total == other.total
 
 
-@settings(max_examples=200, deadline=None)
+@settings(deadline=None)
 @given(history=steps, asked=queries, now=st.sampled_from([0.0, 5.0]), limit=st.integers(1, 12))
 def test_history_of_an_index_never_shows_in_its_results(
     history: list[tuple[str, list[Row] | list[int]]],
@@ -91,7 +91,7 @@ scopes_strategy = st.lists(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(deadline=None)
 @given(scopes=scopes_strategy, asked=queries, now=st.sampled_from([0.0, 5.0]))
 def test_scopes_ranked_together_are_ranked_as_each_alone(
     scopes: list[tuple[list[Row], list[int], int, float, list[int] | None]],

@@ -138,7 +138,7 @@ def test_any_text_is_stored_exactly_or_hidden_or_refused(store_url: str) -> None
     chosen = Settings(database=DatabaseSettings(url=store_url), knowledge=KnowledgeSettings(enabled=True))
     with lamina.sync.open(settings=chosen) as app:
 
-        @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+        @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
         @given(text=st.text(min_size=1, max_size=200))
         def check(text: str) -> None:
             try:

@@ -131,7 +131,7 @@ def _asked(
 
 
 @pytest.mark.requirement("memory.filter.metadata")
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(case=cases(), escaped=st.booleans())
 def test_a_condition_in_sql_equals_the_python_evaluator(
     engine: Engine, case: tuple[dict[str, object], Condition], escaped: bool
@@ -142,14 +142,14 @@ def test_a_condition_in_sql_equals_the_python_evaluator(
 
 
 @pytest.mark.requirement("memory.filter.tags")
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(wanted=st.lists(text, min_size=1, max_size=3), tags=st.lists(text, max_size=4))
 def test_tags_in_sql_equal_the_python_evaluator(engine: Engine, wanted: list[str], tags: list[str]) -> None:
     filter = Filter(tags=tuple(wanted))
     assert _asked(engine, filter, tags, {}) == matches(filter, tags=tags, metadata={})
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(all_of=st.lists(cases(), min_size=2, max_size=5), tags=st.lists(text, max_size=2))
 def test_several_conditions_and_tags_are_anded(
     engine: Engine, all_of: list[tuple[dict[str, object], Condition]], tags: list[str]

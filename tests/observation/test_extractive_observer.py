@@ -226,7 +226,7 @@ SENTENCES = st.sampled_from(
 TALK = st.lists(st.lists(SENTENCES, max_size=5).map(" ".join), max_size=12)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None)
 @given(said=TALK)
 def test_every_word_of_a_note_was_said_in_its_sources(said: list[str]) -> None:
     messages = [
@@ -238,7 +238,7 @@ def test_every_word_of_a_note_was_said_in_its_sources(said: list[str]) -> None:
         assert all(part in source for part in entry.text.replace(" … ", "; ").split("; "))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None)
 @given(said=TALK, share=st.floats(0.05, 1.0))
 def test_a_note_is_smaller_than_what_it_stands_for_and_always_the_same(said: list[str], share: float) -> None:
     messages = tuple(message(number, text * 6) for number, text in enumerate(said, start=1))

@@ -188,7 +188,7 @@ def made_of(rows: Sequence[tuple[str, EntryKind, Priority, int, bool]]) -> list[
     return [replace(one, id=str(n), sources=(n,)) for n, one in enumerate(made, start=1)]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None)
 @given(rows=ENTRIES, share=st.floats(0.2, 0.95))
 def test_nothing_is_invented_nothing_pinned_lost_and_the_target_kept(
     rows: list[tuple[str, EntryKind, Priority, int, bool]], share: float

@@ -103,7 +103,7 @@ async def live_through(path: Path, steps: Sequence[tuple[str, int]]) -> None:
             await check(bench, noted)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=STEPS)
 def test_nothing_is_observed_twice_skipped_lost_or_torn_apart(
     migrated_file: Path, tmp_path: Path, steps: list[tuple[str, int]]

@@ -176,7 +176,7 @@ def pairs(messages: Sequence[Message]) -> list[tuple[int, int | None]]:
     return found
 
 
-@settings(max_examples=400, deadline=None)
+@settings(deadline=None)
 @given(talk=conversations(), retained=st.integers(0, 200))
 def test_every_cut_keeps_calls_with_their_results_and_the_users_latest_message(
     talk: list[Message], retained: int
@@ -192,7 +192,7 @@ def test_every_cut_keeps_calls_with_their_results_and_the_users_latest_message(
         assert (one.sequence in ends) == allowed
 
 
-@settings(max_examples=400, deadline=None)
+@settings(deadline=None)
 @given(talk=conversations(), retained=st.integers(0, 60), most=st.integers(1, 120))
 def test_stretches_cover_everything_up_to_the_cut_once(talk: list[Message], retained: int, most: int) -> None:
     cut = safe_cut(talk, retained_tokens=retained)
@@ -205,7 +205,7 @@ def test_stretches_cover_everything_up_to_the_cut_once(talk: list[Message], reta
     assert covered == [one.sequence for one in talk if one.sequence <= cut]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(deadline=None)
 @given(talk=conversations(), budget=st.integers(1, 400))
 def test_a_window_splits_nothing_and_has_what_was_asked_last(talk: list[Message], budget: int) -> None:
     shown = recent_window(talk, budget_tokens=budget)
@@ -221,7 +221,7 @@ def test_a_window_splits_nothing_and_has_what_was_asked_last(talk: list[Message]
         assert shown == recent_window(talk, budget_tokens=1)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(deadline=None)
 @given(talk=conversations(), budget=st.integers(1, 400))
 def test_more_room_never_shows_less(talk: list[Message], budget: int) -> None:
     small = recent_window(talk, budget_tokens=budget)

@@ -36,7 +36,7 @@ def blocking_app(store_url: str) -> Iterator[SyncApp]:
         yield app
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text(min_size=1, max_size=200), printed=st.text(max_size=200))
 def test_any_text_is_stored_exactly_or_refused(blocking_app: SyncApp, text: str, printed: str) -> None:
     sessions = blocking_app.sessions
