@@ -55,12 +55,14 @@ test: setup $(VENV)/.sandbox $(VENV)/.browser
 	@$(BIN)/ruff format --check .
 	@echo "== lint"
 	@$(BIN)/ruff check .
-	@echo "== types"
-	@$(BIN)/mypy
 	@echo "== import floors"
 	@$(BIN)/lint-imports
-	@echo "== tests"
-	@$(BIN)/python -m pytest -n $$(( $$(nproc) + 1 )) --dist worksteal
+	@echo "== tests, and types beside them"
+	@$(BIN)/mypy > $(VENV)/types.log 2>&1 & types=$$!; \
+		$(BIN)/python -m pytest -n $$(( $$(nproc) + 1 )) --dist worksteal; tests=$$?; \
+		wait $$types; wrong=$$?; \
+		echo "== types"; cat $(VENV)/types.log; \
+		exit $$(( tests + wrong ))
 
 # The pictures of the guides, taken by the tests of the page; of the overview before others have added to the story.
 pictures: setup $(VENV)/.browser

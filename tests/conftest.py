@@ -16,7 +16,7 @@ from tests.network_guard import refuse_outside
 from tests.postgres import Lending, create_tables, fresh_database, running_server
 
 # Few examples a run, for the sake of everybody's time; `--hypothesis-profile=long` looks further.
-hypothesis.settings.register_profile("short", max_examples=30, deadline=None)
+hypothesis.settings.register_profile("short", max_examples=20, deadline=None)
 hypothesis.settings.register_profile("long", max_examples=1000, deadline=None)
 hypothesis.settings.load_profile("short")
 
