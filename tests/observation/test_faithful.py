@@ -143,13 +143,13 @@ _PIECES = """deploy Berlin v2.3.1 PROJ-17 tomorrow 4,500 EUR Ann Smith src/app.p
     "quick fix" user@acme.example 下周五去北京 я живу
     в Москве 민수를 만났어요 أريد زيارة القاهرة चाय पसंद है k8s 5% three"""
 _words = st.sampled_from(_PIECES.split())
+_space = st.text(alphabet=" \t\n\u00a0\u3000", max_size=4)
 
 
 @settings(deadline=None)
-@given(st.lists(_words, min_size=1, max_size=12).map(" ".join), st.text(max_size=40), st.text(max_size=40))
+@given(st.lists(_words, min_size=1, max_size=12).map(" ".join), _space, _space)
 def test_a_source_always_bears_out_a_copy_of_itself(text: str, before: str, after: str) -> None:
-    assume(before.isspace() or not before)
-    assert faults(text, f"{before}{text}{after if after.isspace() else ''}") == ()
+    assert faults(text, f"{before}{text}{after}") == ()
 
 
 @settings(deadline=None)
