@@ -10,7 +10,7 @@ from lamina.errors import ForbiddenError, SessionNotFoundError
 from lamina.house.tenant import Tenant
 from lamina.memory.types import MemoryLayer
 from lamina.session.reading import session_not_found
-from lamina.session.types import Session
+from lamina.session.types import Session, SessionRemoval
 
 VISITOR: Final = "lamina.visitor"
 """Where the scope of a request keeps who was let in."""
@@ -61,6 +61,14 @@ class Visitor:
     async def session(self, key: str) -> Session:
         """A conversation within reach. Raises SessionNotFoundError: whoever must not see it does not learn of it."""
         return self._own(await self.rooms.sessions.get(key))
+
+    async def delete_session(self, key: str) -> SessionRemoval:
+        """Delete a conversation within reach; what others keep under its name stays where the key is for somebody.
+
+        Raises SessionNotFoundError.
+        """
+        await self.session(key)
+        return await self.rooms.sessions.delete(key, actor=self.grant.actor, only_of=self.grant.identifiers.user_id)
 
     def user(self, given: str | None = None, *, operation: str | None = None) -> str | None:
         """The user whose conversations are meant: the one given, or the one the key is for.

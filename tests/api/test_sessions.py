@@ -200,6 +200,23 @@ async def test_a_key_for_a_user_begins_sessions_of_that_user_and_sees_only_those
     assert (await ann.post("/sessions/recall", query="park", user_id="bob", status=403)).error == "FORBIDDEN"
 
 
+async def test_whoever_takes_a_sessions_name_later_deletes_nothing_that_others_keep_under_it(
+    admin: Caller, ann: Caller, bob: Caller
+) -> None:
+    kept = {"content": "Ann's tide table", "layer": "session", "identifiers": {"session_id": KEY}}
+    memory = await ann.post("/memories", status=201, **kept)
+    hers = (await ann.post("/context/assemble", query="tide table", session_key=KEY))["receipt"]["id"]
+    await say(bob, "mine now")
+    await bob.post("/memories", status=201, **{**kept, "content": "Bob's own"})
+    await bob.post("/context/assemble", query="what is mine", session_key=KEY)
+    removed = (await bob.call("DELETE", f"/sessions/{KEY}"))["removed"]
+    assert (removed["memories"], removed["receipts"]) == (1, 1)
+    assert (await ann.get(f"/memories/{memory['memory']['id']}", session_id=KEY))["content"] == "Ann's tide table"
+    assert [one["id"] for one in (await admin.get("/context/receipts", session_key=KEY))["receipts"]] == [hers]
+    (row,) = (await admin.get("/audit", action="session_delete"))["rows"]
+    assert row["actor"].startswith("key:")
+
+
 @pytest.mark.parametrize("key", ["cli:bob", "cli:nobody", "cli:none"])
 async def test_anothers_session_is_to_a_user_as_if_it_were_not_there(
     admin: Caller, ann: Caller, bob: Caller, key: str

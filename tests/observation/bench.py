@@ -137,7 +137,7 @@ async def bench_on(
         clock=chosen,
         metrics=measured,
         tenant=TENANT,
-        on_removed=(remove_notes,),
+        on_removed=(lambda link, held, _: remove_notes(link, held),),
     )
     try:
         yield Bench(sessions=sessions, pipeline=Pipeline(desk), observer=writes, reflector=condenses, clock=chosen)

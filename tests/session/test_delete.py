@@ -16,7 +16,6 @@ from lamina.graph.types import session_scope
 from lamina.index.tables import scope
 from lamina.kernel.clock import ManualClock
 from lamina.knowledge.types import Category
-from lamina.session.reading import StoredSession
 from lamina.session.service import SessionService
 from tests.session.opening import answering, calling, every_row, loose_ends, numbers, said, tables_with, talking_app
 
@@ -157,7 +156,7 @@ async def test_a_listener_that_fails_undoes_the_whole_deletion(app: App, session
     class BrokenError(Exception):
         pass
 
-    def fail(link: Link, held: StoredSession) -> dict[str, int]:
+    def fail(*_: object) -> dict[str, int]:
         raise BrokenError
 
     with pytest.raises(BrokenError):
@@ -168,7 +167,7 @@ async def test_a_listener_that_fails_undoes_the_whole_deletion(app: App, session
 
 async def test_counts_of_several_listeners_add_up(app: App, sessions: SessionService) -> None:
     await sessions.append_many(said("Hello"), session_key="s")
-    two = replace(sessions, on_removed=(lambda link, held: {"notes": 2}, lambda link, held: {"notes": 3, "states": 1}))
+    two = replace(sessions, on_removed=(lambda *_: {"notes": 2}, lambda *_: {"notes": 3, "states": 1}))
     removed = (await two.delete("s")).removed
     assert (removed["notes"], removed["states"]) == (5, 1)
 

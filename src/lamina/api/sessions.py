@@ -152,5 +152,4 @@ async def get_session(session_key: SessionKey, visitor: Caller) -> Response:
 async def delete_session(session_key: SessionKey, visitor: Caller) -> Response:
     """Remove a conversation with everything made of it: messages, archive, notes, vectors, its memories, receipts."""
     visitor.require(Right.WRITE, operation="session_delete")
-    await visitor.session(session_key)
-    return answer(removal_record(await visitor.rooms.sessions.delete(session_key)))
+    return answer(removal_record(await visitor.delete_session(session_key)))

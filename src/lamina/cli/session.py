@@ -181,7 +181,7 @@ def delete(call: Invocation, key: _Key) -> None:
     from lamina.session.records import removal_record
 
     async def work(app: "App") -> "SessionRemoval":
-        return await app.sessions.delete(key)
+        return await app.sessions.delete(key, actor="cli")
 
     removal = call.run(work)
     told = ", ".join(f"{count} {kind.replace('_', ' ')}" for kind, count in removal.removed.items() if count)

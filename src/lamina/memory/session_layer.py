@@ -1,5 +1,7 @@
 """The session layer of a session that is deleted: its memories go in the same transaction."""
 
+from collections.abc import Mapping
+
 import sqlalchemy as sa
 
 from lamina.database.link import Link
@@ -10,8 +12,15 @@ from lamina.memory.types import MemoryLayer
 from lamina.memory.writing import delete_memories, find_in_scopes
 
 
-def remove_session_memories(link: Link, tenant: str, session_id: str, on_removed: RemovedListener | None = None) -> int:
-    """Remove the session memories of every user of this session; how many there were."""
+def remove_session_memories(
+    link: Link,
+    tenant: str,
+    session_id: str,
+    on_removed: RemovedListener | None = None,
+    *,
+    only_of: str | None = None,
+) -> int:
+    """Remove the session memories of every user of this session, or of one; how many there were."""
     prefix = f"{MemoryLayer.SESSION.value}:"
     chosen = sa.select(scope.c.id, scope.c.key).where(
         scope.c.tenant == tenant,
@@ -20,10 +29,12 @@ def remove_session_memories(link: Link, tenant: str, session_id: str, on_removed
         scope.c.entries > 0,
         scope.c.key.contains(dump_json(session_id), autoescape=True),
     )
-    found = [row[0] for row in link.execute(chosen) if _session_of(row[1].removeprefix(prefix)) == session_id]
+    wanted = {"session_id": session_id} if only_of is None else {"session_id": session_id, "user_id": only_of}
+    found = [row[0] for row in link.execute(chosen) if _addresses(row[1].removeprefix(prefix), wanted)]
     return delete_memories(link, find_in_scopes(link, tenant, found), on_removed) if found else 0
 
 
-def _session_of(identifiers: str) -> object:
+def _addresses(identifiers: str, wanted: Mapping[str, str]) -> bool:
+    """Whether the identifiers of a scope are among others these."""
     parsed = load_json(identifiers)
-    return parsed.get("session_id") if isinstance(parsed, dict) else None
+    return isinstance(parsed, dict) and wanted.items() <= parsed.items()

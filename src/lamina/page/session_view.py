@@ -150,7 +150,8 @@ class SessionView:
         visitor = await self._enter(Right.WRITE)
         session = await visitor.session(self._key)
         kept = await visitor.rooms.scopes.list(layer=MemoryLayer.SESSION, text=self._key)
-        memories = sum(one.entries for one in kept if one.identifiers.session_id == self._key)
+        mine = visitor.identifiers({"session_id": self._key})
+        memories = sum(one.entries for one in kept if mine.items() <= one.identifiers.to_dict().items())
         archived = f", {session.archived_count:,} of them in the archive" if session.archived_count else ""
         gone = [
             f"{session.last_sequence:,} messages{archived}",
@@ -161,8 +162,7 @@ class SessionView:
         if not await confirm(f"Delete {one_line(self._key, 60)} with everything made of it?", gone):
             return
         visitor = await self._enter(Right.WRITE)
-        await visitor.session(self._key)
-        removed = (await visitor.rooms.sessions.delete(self._key)).removed
+        removed = (await visitor.delete_session(self._key)).removed
         self._box.clear()
         with self._box, card("The session is gone"):
             with tag("ul"):

@@ -36,7 +36,7 @@ from lamina.session.reading import (
     required_session,
 )
 from lamina.session.recall import NoteSources, RecallRequest, recall_messages
-from lamina.session.removing import SessionRemovedListener, delete_session
+from lamina.session.removing import Deletion, SessionRemovedListener, delete_session
 from lamina.session.rows import message_scope
 from lamina.session.settings import SessionSettings
 from lamina.session.stored import is_told, saved_text
@@ -263,12 +263,18 @@ class SessionService:
 
             return await self.database.write(compact)
 
-    async def delete(self, session_key: str | None = None) -> SessionRemoval:
-        """Remove a session with everything derived from it, in one transaction. Raises SessionNotFoundError."""
+    async def delete(
+        self, session_key: str | None = None, *, actor: str = "agent", only_of: str | None = None
+    ) -> SessionRemoval:
+        """Remove a session with everything derived from it, in one transaction. Raises SessionNotFoundError.
+
+        `actor` is who did it in the audit log. With `only_of`, memories and receipts of other users who took part stay.
+        """
         with self._verb("session_delete"):
             key = self._key(session_key)
+            deletion = Deletion(actor=actor, only_of=only_of)
             scope_id, removed = await self.database.write(
-                lambda link: delete_session(link, self._found(link, key, hold=True), self.on_removed)
+                lambda link: delete_session(link, self._found(link, key, hold=True), deletion, self.on_removed)
             )
             if scope_id is not None:
                 self.engine.drop(scope_id)
