@@ -90,6 +90,44 @@ async def test_each_address_and_each_good_key_has_a_rate_of_its_own() -> None:
     assert await ask(limits, address="10.0.0.2") == 200
 
 
+class HoldingDoor(Door):
+    """Keeps strangers waiting until it is told to go on."""
+
+    def __init__(self) -> None:
+        self.go = asyncio.Event()
+        self.inside = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if not scope["headers"]:
+            self.inside += 1
+            await self.go.wait()
+        await super().__call__(scope, receive, send)
+
+
+async def test_strangers_who_take_all_the_time_there_is_leave_room_for_those_with_a_key() -> None:
+    door = HoldingDoor()
+    limits = Limits(door, settings=ServerSettings(max_in_flight=4), metrics=Metrics(), clock=ManualClock())
+    assert await ask(limits, key=b"good") == 200
+    held = [asyncio.create_task(ask(limits)) for _ in range(3)]
+    while door.inside < 2:
+        await asyncio.sleep(0)
+    assert await ask(limits) == 503
+    assert await ask(limits, key=b"good") == 200
+    door.go.set()
+    assert sorted(await asyncio.gather(*held)) == [200, 200, 503]
+    assert await ask(limits) == 200
+
+
+async def test_while_nobody_has_a_key_everybody_shares_all_the_room() -> None:
+    door = HoldingDoor()
+    limits = Limits(door, settings=ServerSettings(max_in_flight=4), metrics=Metrics(), clock=ManualClock())
+    held = [asyncio.create_task(ask(limits)) for _ in range(5)]
+    while door.inside < 4:
+        await asyncio.sleep(0)
+    door.go.set()
+    assert sorted(await asyncio.gather(*held)) == [200, 200, 200, 200, 503]
+
+
 async def test_guessing_keys_is_counted_on_the_guesser() -> None:
     limits = Limits(Door(), settings=ServerSettings(rate_per_s=3), metrics=Metrics(), clock=ManualClock())
     assert [await ask(limits, key=b"guess %d" % number) for number in range(5)] == [200, 200, 200, 429, 429]

@@ -52,6 +52,18 @@ async def test_it_is_not_ready_while_the_store_cannot_be_reached(
     assert (await served.http.get("/healthz")).status_code == 200
 
 
+async def test_it_is_not_ready_once_its_file_was_moved_away(tmp_path: Path) -> None:
+    path = tmp_path / "lamina.db"
+    async with service_on(f"sqlite:///{path}") as served:
+        assert (await served.http.get("/readyz")).status_code == 200
+        path.rename(tmp_path / "elsewhere.db")
+        ready = await served.http.get("/readyz")
+        assert (ready.status_code, ready.json()["store"]) == (503, "CONFIGURATION_ERROR")
+        assert (await served.app.parts.provider.health_check()).status == "unhealthy"
+        (tmp_path / "elsewhere.db").rename(path)
+        assert (await served.http.get("/readyz")).status_code == 200
+
+
 async def test_it_is_not_ready_on_tables_of_another_version(served: Served) -> None:
     database = served.app.parts.database
     found = (await served.http.get("/readyz")).json()["schema_version"]

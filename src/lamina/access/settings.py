@@ -22,7 +22,7 @@ class ServerSettings:
     rate_per_s: float = 500.0
     """Requests a second for each key, or for each address where there are no keys; 0 is unlimited."""
     max_in_flight: int = 1000
-    """Requests at once; more are turned away with a 503 and a time to come back."""
+    """Requests at once; more are turned away with a 503 and a time to come back. Half are for callers with a key."""
     cors_origins: tuple[str, ...] = ()
     """Places whose pages may call the API; none by default."""
     stop_deadline_s: float = 10.0

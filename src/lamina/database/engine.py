@@ -79,7 +79,7 @@ class Database:
         if self.name == "sqlite":
             self._file = self._identity()
             self._writer = GroupWriter(
-                self._connect, batch_max=self._settings.group_commit_max, before=self._refuse_another_file
+                self._connect, batch_max=self._settings.group_commit_max, before=self.refuse_another_file
             )
 
     async def read(self, work: Callable[[Link], T]) -> T:
@@ -205,7 +205,7 @@ class Database:
             raise
 
     def _connect(self) -> Link:
-        self._refuse_another_file()
+        self.refuse_another_file()
         return Link(self._engine.connect())
 
     def _identity(self) -> tuple[int, int] | None:
@@ -215,8 +215,11 @@ class Database:
             return None
         return (found.st_dev, found.st_ino) if found else None
 
-    def _refuse_another_file(self) -> None:
-        """SQLite goes on writing to a file that has lost its name; such writes would be gone with the process."""
+    def refuse_another_file(self) -> None:
+        """Raise ConfigurationError for a file of SQLite that was removed or replaced since it was opened.
+
+        SQLite goes on with a file that has lost its name; what is written to it would be gone with the process.
+        """
         if self.name == "sqlite" and self._identity() != self._file:
             raise ConfigurationError(
                 f"The file {self.address.path} was removed or replaced while the store was open; nothing of this"

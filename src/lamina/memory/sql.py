@@ -111,7 +111,7 @@ class SqlMemoryProvider(MemoryProvider):
     async def health_check(self) -> Health:
         started = self._clock.monotonic()
         try:
-            await self._database.read(lambda link: link.raw.execute("SELECT 1").fetchone())
+            await self._database.read(self._reach)
         except LaminaError as error:
             status, store = "unhealthy", f"{error.code}: {error.message}"
         else:
@@ -123,6 +123,10 @@ class SqlMemoryProvider(MemoryProvider):
             latency_ms=latency,
             components=components,
         )
+
+    def _reach(self, link: Link) -> None:
+        self._database.refuse_another_file()
+        link.raw.execute("SELECT 1").fetchone()
 
     async def generate_embedding(self, request: EmbedRequest) -> tuple[Embedding, ...]:
         vectors = await self._cache.embed(

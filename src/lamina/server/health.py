@@ -46,8 +46,14 @@ async def readyz(request: Request) -> Response:
     """Whether the store can be reached and its tables are those of this version. Needs no key."""
     app: App = request.app.state.lamina
     store, found = "ok", None
+    database = app.parts.database
+
+    def look(link: Link) -> str | None:
+        database.refuse_another_file()
+        return _schema_version(link)
+
     try:
-        found = await app.parts.database.read(_schema_version)
+        found = await database.read(look)
     except LaminaError as error:
         store = error.code
     ready = found == HEAD

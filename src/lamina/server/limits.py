@@ -45,6 +45,7 @@ class Limits:
         self._rate = Rate(settings.rate_per_s, clock=clock or SystemClock())
         self._largest = settings.max_body_mb * _MEGABYTE
         self._in_flight = 0
+        self._strangers = 0
         self._bearers: OrderedDict[int, str] = OrderedDict()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -54,30 +55,40 @@ class Limits:
             return
         measured = not scope["path"].startswith(self._unmeasured)
         credentials = _credentials(scope)
-        error = self._too_many(self._caller(scope, credentials)) or (self._too_large(scope) if measured else None)
+        stranger = credentials not in self._bearers
+        error = self._too_often(scope, credentials) or self._too_many(stranger=stranger)
+        error = error or (self._too_large(scope) if measured else None)
         if error is not None:
             await self._turn_away(error, scope, receive, send)
             return
         self._in_flight += 1
+        self._strangers += stranger
         try:
             await self._within_time(scope, self._measured(receive) if measured else receive, send)
         finally:
             self._in_flight -= 1
+            self._strangers -= stranger
             self._remember(scope, credentials)
 
-    def _too_many(self, caller: Hashable) -> LaminaError | None:
-        wait = self._rate.wait(caller)
-        if wait:
-            return RateLimitedError(
-                f"At most {self._settings.rate_per_s:g} requests a second (server.rate_per_s).",
-                details={"retry_after": round(wait, 3)},
-            )
-        if self._in_flight >= self._settings.max_in_flight:
-            return ProviderError(
-                f"{self._settings.max_in_flight} requests are under way already (server.max_in_flight).",
-                details={"reason": "busy", "retry_after": 1},
-            )
-        return None
+    def _too_often(self, scope: Scope, credentials: int | None) -> LaminaError | None:
+        wait = self._rate.wait(self._caller(scope, credentials))
+        if not wait:
+            return None
+        return RateLimitedError(
+            f"At most {self._settings.rate_per_s:g} requests a second (server.rate_per_s).",
+            details={"retry_after": round(wait, 3)},
+        )
+
+    def _too_many(self, *, stranger: bool) -> LaminaError | None:
+        """Whether there is no room. Once somebody has come with a key, half of it is kept for those who have one."""
+        most = self._settings.max_in_flight
+        kept = most // 2 if stranger and self._bearers else 0
+        if self._in_flight < most and self._strangers < most - kept:
+            return None
+        return ProviderError(
+            f"{self._in_flight} requests are under way already (server.max_in_flight).",
+            details={"reason": "busy", "retry_after": 1},
+        )
 
     def _too_large(self, scope: Scope) -> LaminaError | None:
         for name, value in scope["headers"]:
